@@ -44,14 +44,14 @@ class OpenApi:
         self._edition = -1
         self._documents: dict[str, Document] = {}
 
-    def _forget_old(self) -> None:
+    def _drop_outdated(self) -> None:
         if self._edition != self._registry.edition:
             self._edition = self._registry.edition
             self._documents.clear()
 
     def index(self) -> bytes:
         """/openapi/v3: where the document of each group and version is; its hash changes with it."""
-        self._forget_old()
+        self._drop_outdated()
         paths = {}
         for path in sorted({_path(served) for served in self._registry.all()}):
             content = "".join(sorted(served.hash_seed for served in self._of(path)))
@@ -61,7 +61,7 @@ class OpenApi:
 
     def v3(self, path: str) -> Document | None:
         """The document of `api/v1` or `apis/GROUP/VERSION`; None when it is not served."""
-        self._forget_old()
+        self._drop_outdated()
         if path not in self._documents:
             served = self._of(path)
             if not served:
@@ -72,7 +72,7 @@ class OpenApi:
 
     def v2(self) -> Document:
         """One Swagger 2.0 document for everything."""
-        self._forget_old()
+        self._drop_outdated()
         if "v2" not in self._documents:
             document = _v3(self._registry.all())
             schemas = msgspec.json.encode(document["components"]["schemas"])
@@ -87,7 +87,7 @@ class OpenApi:
         return self._documents["v2"]
 
     def v2_protobuf(self) -> Document:
-        """The same in protobuf, as swagger.MEDIA_TYPE."""
+        """The v2 document in protobuf, of type swagger.MEDIA_TYPE."""
         document = self.v2()
         if "v2 protobuf" not in self._documents:
             self._documents["v2 protobuf"] = Document(swagger.encoded(msgspec.json.decode(document.body)), document.etag)
@@ -245,7 +245,7 @@ def _parameter(name: str, place: str = "query", type: str = "string") -> Json:
 
 
 def _v2_operations(operations: Json) -> Json:
-    """Path operations in Swagger's form: what kubectl's and the Python clients' checks read of it."""
+    """Path operations in Swagger's form, as far as checks of kubectl and the Python clients read them."""
     converted: Json = {}
     for verb, operation in operations.items():
         if verb == "parameters":

@@ -1,7 +1,7 @@
-"""What a write changed, and what an applied configuration speaks for, as sets of fields.
+"""Computes the fields that a write changed, and the fields that an applied configuration sets.
 
-Both walk values beside the kind's `FieldTree`. The rules are structured-merge-diff's `Compare` and `ToFieldSet`; what they call
-modified and added is one set here, as ownership never asks for the difference.
+Both walk values beside the kind's `FieldTree`. The rules are structured-merge-diff's `Compare` and `ToFieldSet`; their modified
+and added fields are one set here, as ownership does not need the difference.
 """
 
 from __future__ import annotations

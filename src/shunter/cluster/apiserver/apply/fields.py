@@ -1,4 +1,4 @@
-"""The structure of a kind as field ownership sees it: which maps and lists are merged field by field, which are replaced whole.
+"""The structure of a kind for field ownership: which maps and lists are merged field by field, and which are replaced as a whole.
 
 Compiled once per kind from its OpenAPI schema; every walk over objects then only follows pointers. The rules are those of
 kube-openapi's conversion to structured-merge-diff types: maps are granular and lists atomic unless the schema says otherwise.
@@ -141,14 +141,14 @@ def _untyped(*, granular: bool) -> FieldTree:
 DEDUCED = _untyped(granular=True)
 """No schema: maps are granular, lists atomic."""
 ATOMIC = _untyped(granular=False)
-"""Whatever it is, it is owned as a whole."""
+"""Any value, owned as a whole."""
 
 
 def compile_fields(openapi: Json, definitions: Mapping[str, Json]) -> FieldTree:
     """The tree of the kind that `openapi` describes.
 
-    `definitions` holds by name the schemas that `$ref`s end in. Recursive types come out as cycles. What every object has,
-    apiVersion, kind and metadata, is there even where the schema of a custom kind does not spell it out.
+    `definitions` holds by name the schemas that `$ref`s end in. Recursive types come out as cycles. apiVersion, kind and
+    metadata, which every object has, are included even when the schema of a custom kind omits them.
     """
     compiler = _Compiler(definitions)
     name = _definition_name(openapi)
@@ -167,7 +167,7 @@ class _Compiler:
         self.named: dict[tuple[str, str | None], FieldTree] = {}
 
     def fill_object(self, tree: FieldTree) -> None:
-        """Adds what every object has."""
+        """Adds apiVersion, kind and metadata."""
         for name in ("apiVersion", "kind"):
             tree.fields[name] = self.of_schema({"type": "string"}, preserve=False)
         if _OBJECT_META in self.definitions:
@@ -256,7 +256,7 @@ class _Compiler:
         return part.get("default")
 
     def fill_zeros(self, tree: FieldTree, schema: Json, by_value: Collection[str]) -> None:
-        """Only for Kubernetes' own types: custom objects are plain JSON, where an absent field is absent."""
+        """Sets the empty values of absent fields, only for Kubernetes' own types: in custom objects an absent field is absent."""
         required = schema.get("required", ())
         for name, part in schema.get("properties", {}).items():
             if part.get("default") == {} or name in by_value:

@@ -1,7 +1,7 @@
 """The bridge from `kubectl apply` to `kubectl apply --server-side`: the last-applied annotation.
 
-Only for the manager `kubectl`: what the annotation says kubectl applied before is no conflict for it now, and the annotation,
-once there, follows what is applied. Source: apimachinery `managedfields` (lastappliedmanager, lastappliedupdater).
+Only for the manager `kubectl`: fields that kubectl applied before, according to the annotation, are no conflict for it now, and
+an existing annotation is updated with each apply. Source: apimachinery `managedfields` (lastappliedmanager, lastappliedupdater).
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _NEVER_OWNED = fields_at(
 
 
 class Manager(NamedTuple):
-    """What tells two entries apart. An applier keeps its entry whatever apiVersion it applies with."""
+    """The key of an entry. An applier keeps its entry whatever apiVersion it applies with."""
 
     name: str
     operation: Operation
@@ -107,7 +107,7 @@ def identity(name: str, operation: Operation, api_version: str, subresource: str
 
 
 def owned(fields: FieldSet) -> FieldSet:
-    """Less the fields of metadata that nobody ever owns."""
+    """The fields without those of metadata that are never owned."""
     return difference(fields, _NEVER_OWNED)
 
 
@@ -185,7 +185,7 @@ def with_managed_fields(obj: Json, entries: list[Json]) -> Json:
 
 
 def with_old_times(new: Json, old: Json) -> Json:
-    """`new`, or `old` itself when nothing but times in managedFields tells them apart: such a write is none."""
+    """`new`, or `old` itself when they differ in nothing but times in managedFields: such a write is a no-op."""
     before, after = _managed_fields(old) or [], _managed_fields(new) or []
     if len(before) != len(after) or not after:
         return new

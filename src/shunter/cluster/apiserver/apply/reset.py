@@ -1,4 +1,4 @@
-"""Which fields an endpoint does not write: they are neither owned through it nor a conflict on it.
+"""The fields that an endpoint does not write: writes through it neither own them nor conflict on them.
 
 Source: `GetResetFields` of the registry strategies of Kubernetes 1.36.
 """

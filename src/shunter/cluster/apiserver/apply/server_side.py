@@ -1,8 +1,8 @@
-"""Server-side apply: an object, a configuration that says what one manager wants of it, and the object after that.
+"""Server-side apply: merges the configuration of one manager into an object.
 
-The steps are structured-merge-diff's: merge the configuration in, take out what this manager applied last time and nobody wants
-any more, then refuse (or with force take over) what other managers own and this changes. Whatever the configuration says about
-fields that its endpoint does not write has no effect on ownership; the caller restores such fields as after any write.
+The steps are structured-merge-diff's: merge the configuration, remove the fields that this manager applied last time and no
+manager applies now, then refuse (or with force take over) changed fields that other managers own. Fields that the endpoint does
+not write have no effect on ownership; the caller restores such fields as after any write.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def apply(
 ) -> Json:
     """The object after `manager` applied `applied`, with its managedFields; `live` itself when nothing changes.
 
-    A `live` of None creates. `reset` are the fields that this endpoint does not write. Defaults are the caller's: after filling
-    them, `managed.with_old_times` tells whether the write is one at all. Raises ApplyError.
+    A `live` of None creates. `reset` are the fields that this endpoint does not write. The caller sets defaults; then
+    `managed.with_old_times` tells whether the object has changed at all. Raises ApplyError.
     """
     _check(applied, tree=tree, api_version=api_version)
     step = _Step(
@@ -105,7 +105,7 @@ class _Step(NamedTuple):
         return managed.with_managed_fields(obj, managed.encoded(entries))
 
     def pruned(self, obj: Json, entries: Entries, previous: Entry | None) -> Json:
-        """Less what this manager applied last time, does not apply now, and no other manager owns."""
+        """The object without the fields that this manager applied last time, does not apply now, and no other manager owns."""
         if previous is None or not difference(previous.fields, entries[self.writer].fields):
             return obj
         tree = self.tree

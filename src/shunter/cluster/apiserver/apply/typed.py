@@ -18,7 +18,7 @@ _SCALAR_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def misfits(value: Any, tree: FieldTree) -> list[str]:
-    """What does not fit, each with its path in front: `.spec.foo: field not declared in schema`."""
+    """The schema errors, each prefixed with its path: `.spec.foo: field not declared in schema`."""
     if value is None:
         return []
     if isinstance(value, dict) and tree.is_map:
@@ -33,7 +33,7 @@ def misfits(value: Any, tree: FieldTree) -> list[str]:
 
 
 def summary(errors: list[str]) -> str:
-    """Several misfits as one message."""
+    """Several schema errors as one message."""
     if len(errors) == 1:
         return errors[0]
     return "\n".join(["errors:", *("  " + error for error in errors)])

@@ -1,7 +1,7 @@
 """A Swagger 2.0 document in protobuf, the only form in which kubectl asks for it: when it meets a kind that is not served.
 
-Source: gnostic-models `openapiv2/OpenAPIv2.proto`; the numbers are those of its fields. What that does not know (`anyOf`,
-`oneOf`) is left out, as it is left out of a kube-apiserver's document.
+Source: gnostic-models `openapiv2/OpenAPIv2.proto`; the numbers are those of its fields. Keywords it does not define (`anyOf`,
+`oneOf`) are left out, as in a kube-apiserver's document.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Field = Callable[[int, Any], bytes]
 
 
 def is_wanted(accept: str) -> bool:
-    """Whether an Accept header asks for this form, by its name or by that which clients still use."""
+    """Whether an Accept header asks for this format, by its current name or the older one that clients still use."""
     return any(name in accept for name in _ASKED_FOR)
 
 

@@ -23,7 +23,7 @@ def compile_schema(openapi: Json, definitions: Mapping[str, Json], scale: ScaleP
 
 
 class StructuralSchema:
-    """A structural schema as CustomResourceDefinitions hold it. The object's own metadata is left to the caller."""
+    """A structural schema as CustomResourceDefinitions hold it. The caller handles the object's own metadata."""
 
     def __init__(self, openapi: Json, definitions: Mapping[str, Json], scale: ScalePaths | None = None) -> None:
         self._openapi = openapi
@@ -32,7 +32,7 @@ class StructuralSchema:
 
     @property
     def openapi(self) -> Json:
-        """As it was given, with its `$ref`s."""
+        """The schema as given, with its `$ref`s."""
         return self._openapi
 
     def prune(self, obj: Json, old: Json | None = None) -> list[str]:
@@ -72,7 +72,7 @@ class StructuralSchema:
         return errors + rules.rule_errors(self._root, obj, NOTHING if old is None else old, errors)
 
     def structure_errors(self, obj: Json, old: Json | None) -> list[FieldError]:
-        """All that `validate` finds but the CEL rules."""
+        """The errors that `validate` finds, without those of CEL rules."""
         earlier = NOTHING if old is None else old
         errors = validate.schema_errors(self._root, obj, earlier)
         if self._scale is not None:
@@ -86,7 +86,7 @@ class StructuralSchema:
 
 
 class TypedSchema:
-    """A built-in kind: its Go type says what decodes; what its values may be is hand-written, beside its defaults."""
+    """A built-in kind: its Go type determines the decoding; validation of its values is hand-written, beside its defaults."""
 
     def __init__(self, definition: str, definitions: Mapping[str, Json]) -> None:
         self._definition = definition
@@ -99,7 +99,7 @@ class TypedSchema:
         return self._definitions[self._definition]
 
     def prune(self, obj: Json, old: Json | None = None) -> list[str]:
-        """MalformedError where Go's decoder would stop, such as at a value of a wrong type."""
+        """Raises MalformedError where Go's decoder would stop, such as at a value of a wrong type."""
         return self._read(obj, old)
 
     def empty(self, field: str) -> Any:
@@ -107,10 +107,10 @@ class TypedSchema:
         return golang.empty(self._definition, field)
 
     def default(self, obj: Json, old: Json | None = None) -> None:
-        """Nothing: defaults of built-in kinds are code."""
+        """Does nothing: defaults of built-in kinds are code."""
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:
-        """Nothing: rules of built-in kinds are code."""
+        """Returns nothing: rules of built-in kinds are code."""
         return []
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cel_expr_python import cel as library
 
 NO_OLD: Final = object()
-"""There is no earlier value."""
+"""Stands for a missing old value."""
 
 _IDENTITY = late_pattern(r"\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*")
 _OLD_SELF = late_pattern(r"(?<![\w.])oldSelf\b")
@@ -68,15 +68,15 @@ class Rule(NamedTuple):
     holds: Callable[[Any, Any], bool]
     """Whether the rule holds for (self, old self or NO_OLD). Raises EvaluationError."""
     message: Callable[[Any, Any], str]
-    """What to say when it does not hold."""
+    """The message when it does not hold."""
     uses_old_self: bool
     optional_old_self: bool
     reads: frozenset[str] | None
-    """The fields of self and old self that rule and message look at, under the names that rules use; None: any of them."""
+    """The fields of self and oldSelf that rule and message read, under their escaped names; None: any of them."""
 
     @property
     def applies_without_old(self) -> bool:
-        """Transition rules are about changes only, unless they ask for the old value as an optional."""
+        """Whether the rule runs without an old value. Transition rules do so only with `optionalOldSelf`."""
         return not self.uses_old_self or self.optional_old_self
 
 
@@ -143,7 +143,7 @@ def message_fault(source: Json) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def escaped(name: str) -> str:
-    """How a property is called inside a rule; nothing for one that rules cannot name."""
+    """The name of a property inside a rule; nothing for one that rules cannot name."""
     if name in _RESERVED:
         return f"__{name}__"
     for text, escape in _ESCAPES:
@@ -187,7 +187,7 @@ def _evaluate(expression: str, value: Any, old: Any, *, optional: bool, shown: s
 
 
 def _plain_fault(fault: str) -> str:
-    """In the words of CEL for Go."""
+    """The error in the words of CEL for Go."""
     for pattern, text in _FAULTS:
         if found := pattern.match(fault):
             return found.expand(text)
@@ -239,7 +239,8 @@ def _compiled_over(expression: str, variables: tuple[str, ...]) -> library.Expre
 
 @functools.cache
 def _environment(optional_old: bool, *, extended: bool) -> library.Env:
-    """Where expressions are compiled. The extended one weighs 13 MB more, and few rules need it: it is tried second."""
+    """The CEL environment that compiles expressions. The extended one takes 13 MB more and few rules need it, so it is tried
+    second."""
     from cel_expr_python import cel
 
     names = ("self", "hasOld", "old") if optional_old else ("self", "oldSelf")

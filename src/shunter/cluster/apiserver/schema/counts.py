@@ -1,4 +1,4 @@
-"""The replica counts that a scale subresource names must be what its clients can read: 32-bit numbers, a text for the selector.
+"""Validates the fields that a scale subresource names: 32-bit integers for replica counts, a string for the selector.
 
 Source: apiextensions-apiserver 1.36 `registry/customresource` validator, apimachinery `unstructured` helpers.
 """
@@ -25,7 +25,7 @@ _ABSENT: Any = object()
 
 
 class _AccessError(Exception):
-    """Something on the way, or at its end, is not of the right type."""
+    """A value on the path, or at its end, has the wrong type."""
 
 
 def scale_errors(scale: ScalePaths, obj: Json) -> list[FieldError]:

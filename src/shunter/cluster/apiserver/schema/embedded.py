@@ -1,4 +1,4 @@
-"""What an embedded resource (`x-kubernetes-embedded-resource`) must say of itself.
+"""Validates type and metadata of embedded resources (`x-kubernetes-embedded-resource`).
 
 Source: apiextensions-apiserver 1.36 `schema/objectmeta`.
 """

@@ -57,7 +57,7 @@ class Reader(Protocol):
     """Brings an object into Go's form in place and returns the unknown paths. Raises MalformedError with the decoder's text."""
 
     def __call__(self, obj: Json, old: Json | None = None) -> list[str]:
-        """Values that are the very objects of `old`, which is in Go's form, are taken over as they are."""
+        """Values that are the same Python objects as in `old`, which is in Go's form, are kept as they are."""
 
 
 def reader(definition: str) -> Reader:
@@ -78,7 +78,7 @@ def reader(definition: str) -> Reader:
 
 
 def empty(definition: str, field: str) -> Any:
-    """What is written for a field of this definition that nobody set; KeyError where nothing is."""
+    """What is written for an unset field of this definition; KeyError when nothing is."""
     zero = _struct(definition).fields[field].zero
     if zero is None:
         raise KeyError(field)
@@ -88,13 +88,13 @@ def empty(definition: str, field: str) -> Any:
 class _Field(msgspec.Struct, frozen=True):
     decode: Decode
     exact: type | None
-    """The Python type whose values are taken as they are; None where there is more to look at."""
+    """The Python type whose values need no further decoding; None when there is no such type."""
     keeps_empty: bool
     """Written even when empty: pointers that are set, structs, fields without omitempty."""
     zero: Callable[[], Any] | None
     """Makes what is written for an absent field; None where nothing is."""
     inside: str
-    """The embedded Go struct that holds the field; only errors tell."""
+    """The embedded Go struct that holds the field; only errors show it."""
     struct: _Struct | None = None
     """The type of a field that is a struct."""
 
@@ -196,7 +196,7 @@ def _null() -> None:
 
 
 def _compile(shape: str) -> Decode:
-    """The decoder of one shape; scripts/go_types says how shapes are written."""
+    """The decoder of one shape; scripts/go_types defines the notation of shapes."""
     text, core = _split(shape.lstrip("*"))
     match core[0]:
         case "@":
@@ -290,7 +290,7 @@ def _bytes(value: Any, unknown: list[str]) -> Any:
 
 
 def _base64_fault(text: str) -> int:
-    """Where Go stops reading: at the first byte that does not belong, or at the start of an unfinished group of four."""
+    """The position where Go stops reading: the first invalid byte, or the start of an unfinished group of four."""
     for index, char in enumerate(text):
         if not (char.isascii() and (char.isalnum() or char in "+/")):
             return index
@@ -383,7 +383,7 @@ def _whole_seconds(value: str) -> str:
 
 
 def moment(value: str) -> datetime:
-    """The moment that a time of RFC 3339 names. Raises ValueError in Go's words."""
+    """Parses a time in RFC 3339. Raises ValueError in Go's words."""
     try:
         if len(value) < 20 or value[10] not in "Tt":
             raise ValueError

@@ -1,7 +1,8 @@
-"""How deep objects may be nested: deep enough for all that means anything, and no deeper than all who read them can follow.
+"""Limits how deep objects may be nested: deep enough for every meaningful object, and shallow enough for all code that reads
+them.
 
-kube-apiserver stops at 10,000 levels. Here pruning, patching and comparing call themselves, in the server and in its clients;
-what they could not follow is refused before it is stored.
+kube-apiserver stops at 10,000 levels. Here pruning, patching and comparing are recursive, in the server and in its clients;
+objects too deep for them are refused before they are stored.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 LIMIT = 200
-"""Levels. A definition's schema, which is the deepest thing there is, has about 60."""
+"""Levels. The schema of a CustomResourceDefinition, the deepest kind of object, has about 60."""
 TOO_DEEP = "exceeded max depth"
 _MANY = 2_000_000
-"""Values that a body may expand to: more stand for a few aliases of aliases."""
+"""Values that a body may expand to: more indicate nested YAML aliases."""
 
 
 class TooDeepError(Exception):
-    """A value that nobody could follow, or that contains itself."""
+    """A value that is nested too deeply, or contains itself."""
 
 
 def check(value: Any, text: bytes) -> None:
@@ -26,7 +27,7 @@ def check(value: Any, text: bytes) -> None:
 
 
 def check_aliased(value: Any) -> None:
-    """The same for a value that is read from YAML, where one text may stand in many places, even in itself."""
+    """The same for a value read from YAML, where aliases may repeat a node in many places, even inside itself."""
     _walk(value)
 
 

@@ -1,7 +1,7 @@
 """A structural schema, read once: what pruning, defaulting and validation need of each node.
 
 Nodes are made when an object first has a value there: a CRD with a pod template holds thousands of nodes and most objects touch a
-hundred. Only which keywords occur somewhere below a node is worked out ahead, so that passes skip whole subtrees.
+hundred. Only the keywords that occur below a node are determined in advance, so that passes can skip whole subtrees.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Source:
 class Node:
     """One node of a structural schema. `properties` fills itself; absent names give None.
 
-    `…_below` say whether the keyword occurs here or further down. `exact_type` is the Python type that meets `type` without a
-    closer look; `plain` holds the same for the properties that ask for nothing else.
+    `…_below` tell whether the keyword occurs here or further down. `exact_type` is the Python type that satisfies `type` without
+    further checks; `plain` holds that type for the properties that have no other constraint.
     """
 
     __slots__ = (

@@ -1,8 +1,7 @@
 """Pruning and defaulting of custom resources: two walks over a compiled schema, both in place.
 
-Pruning drops what the schema does not know, and nulls that it neither allows nor defaults. Type fields and metadata of the
-object itself are not the business of the schema.
-Source: apiextensions-apiserver 1.36, `schema/pruning` and `schema/defaulting`.
+Pruning drops what the schema does not know, and nulls that it neither allows nor defaults. Type fields and metadata of the object
+itself are not part of the schema. Source: apiextensions-apiserver 1.36, `schema/pruning` and `schema/defaulting`.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def _prune_object(node: Node, value: Json, path: str, unknown: list[str], *, is_
 
 
 def _drop_all(value: Any, path: str, unknown: list[str]) -> None:
-    """Where items or further properties are allowed but not described, every field of theirs is unknown."""
+    """Drops every field in items or additional properties that are allowed but not described: all of them are unknown."""
     if type(value) is dict:
         unknown.extend(f"{path}.{name}" for name in value)
         value.clear()

@@ -1,9 +1,8 @@
 """Runs the CEL rules of a schema over an object.
 
-Only what lies below a rule is turned into the values that rules see: declared fields under the names rules use, numbers as the
-schema types them. Times stay text (the library takes no times in): a rule compares `timestamp(self.time)`. On update a value is
-compared with its earlier self: fields by name, items of map lists by key.
-Source: apiextensions-apiserver 1.36 `schema/cel`.
+Only values below a rule are converted to rule values: declared fields under their escaped names, numbers typed by the schema.
+Times stay strings (the library accepts no times): a rule compares `timestamp(self.time)`. On update, a value is correlated with
+its old value: fields by name, items of map lists by key. Source: apiextensions-apiserver 1.36 `schema/cel`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _META_FIELDS = ("name", "generateName")
 
 
 def rule_errors(root: Node, obj: Json, old: Any, earlier: list[FieldError]) -> list[FieldError]:
-    """Faults by the rules; one fault that says so when `earlier` ones make running them pointless."""
+    """Faults found by the rules; a single fault when `earlier` ones prevent the rules from running."""
     if not root.rules_below:
         return []
     if any(error.reason in _BLOCKING for error in earlier) or not obj.get("metadata", {}).get("name"):
@@ -45,7 +44,7 @@ class _Run:
         self.stopped = False
 
     def visit(self, node: Node, value: Any, old: Any, path: str, *, unchanged: bool, is_resource: bool) -> None:
-        """`unchanged`: the nearest value around this one that has an earlier self is equal to it."""
+        """`unchanged`: the nearest enclosing value that has an old value is equal to it."""
         if value is None or self.stopped:
             return
         if old is not NOTHING:
@@ -93,7 +92,7 @@ class _Run:
 
 
 def _fields_read(due: list[Rule]) -> frozenset[str] | None:
-    """The fields that these rules look at; None: any of them."""
+    """The fields that these rules read; None: any of them."""
     reads: set[str] = set()
     for rule in due:
         if rule.reads is None:
@@ -103,7 +102,7 @@ def _fields_read(due: list[Rule]) -> frozenset[str] | None:
 
 
 def _only(reads: frozenset[str] | None, value: Any) -> Any:
-    """The value without the fields that no rule looks at: turning them into rule values costs more than the rules."""
+    """The value without the fields that no rule reads: converting them to rule values costs more than the rules."""
     if reads is None or type(value) is not dict:
         return value
     return {name: item for name, item in value.items() if name in reads or escaped(name) in reads}
@@ -142,7 +141,7 @@ def _for_rules(node: Node, value: Any, *, is_resource: bool) -> Any:
 
 
 def _in_order_of(node: Node, value: Any, old: Any) -> Any:
-    """The value with its maps and sets written as lists in the order of the earlier value: to rules their order means nothing."""
+    """The value with its lists of type map and set in the order of the old value: to rules their order has no meaning."""
     if type(value) is dict and type(old) is dict:
         children = ((name, item, node.properties[name] or node.additional) for name, item in value.items())
         return {name: item if child is None else _in_order_of(child, item, old.get(name)) for name, item, child in children}

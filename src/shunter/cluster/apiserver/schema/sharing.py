@@ -1,21 +1,21 @@
-"""Schemas that say the same are one object: every kind of job holds the same pod template, which is most of its schema."""
+"""Shares equal schemas as one object: every kind of job contains the same pod template, which is most of its schema."""
 
 from __future__ import annotations
 
 from typing import Any
 
-_known: dict[tuple[Any, ...], Any] = {}
+_shared_values: dict[tuple[Any, ...], Any] = {}
 
 
 def shared(value: Any) -> Any:
-    """An equal value that others may hold as well, so nobody may change it. Containers are told apart by what they hold, which
-    is shared itself and never goes away, so that it is known by its identity."""
+    """An equal value that is shared, so it must not be changed. Containers are compared by the identity of their contents, which
+    are shared too and never freed."""
     match value:
         case dict():
             fields = {name: shared(item) for name, item in value.items()}
-            return _known.setdefault((dict, *fields, *map(id, fields.values())), fields)
+            return _shared_values.setdefault((dict, *fields, *map(id, fields.values())), fields)
         case list():
             items = [shared(item) for item in value]
-            return _known.setdefault((list, *map(id, items)), items)
+            return _shared_values.setdefault((list, *map(id, items)), items)
         case _:
-            return _known.setdefault((type(value), value), value)
+            return _shared_values.setdefault((type(value), value), value)

@@ -1,6 +1,6 @@
-"""What the schema of a CustomResourceDefinition may look like: structural, with usable lists, defaults and rules.
+"""Validates the schema of a CustomResourceDefinition: it must be structural, with valid lists, defaults and rules.
 
-Source: apiextensions-apiserver 1.36 `apis/apiextensions/validation`, `apiserver/schema/validation.go`. What rules may cost is not
+Source: apiextensions-apiserver 1.36 `apis/apiextensions/validation`, `apiserver/schema/validation.go`. The cost of rules is not
 estimated: a rule that is too expensive is stopped when it runs.
 """
 
@@ -49,15 +49,15 @@ _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
 
 class _Place(NamedTuple):
-    """Where in the schema of a kind a node stands."""
+    """The position of a node in the schema of a kind."""
 
     field: str
     level: str
-    """`root`, `items` or `fields`: what the texts call it."""
+    """`root`, `items` or `fields`, as error messages call it."""
     no_default: str = ""
     """Why defaults are forbidden here, if they are."""
     uncorrelated: str = ""
-    """The list or map above whose items have no earlier selves, if there is one."""
+    """The enclosing list or map whose items cannot be correlated with their old values, if there is one."""
 
 
 def structure_errors(schema: Json, field: str) -> list[FieldError]:
@@ -97,7 +97,7 @@ def _nodes(schema: Json, place: _Place) -> Iterator[tuple[Json, _Place]]:
 
 
 def _structural_errors(schema: Json, place: _Place) -> list[FieldError]:
-    """What keeps a schema from being structural. Not asked of schemas with keywords that cannot even be read."""
+    """The errors that keep a schema from being structural. Not checked for schemas with keywords that cannot even be read."""
     return _type_errors(schema, place) + _alternative_errors(schema, place.field)
 
 
@@ -240,7 +240,7 @@ def _alternative_errors(schema: Json, field: str) -> list[FieldError]:
 
 
 def _go_fault(error: re.error, pattern: str) -> str:
-    """What Go's parser says of a pattern, for the mistakes that people make."""
+    """The error of Go's parser for a pattern, for common mistakes."""
     rest = pattern[error.pos or 0 :]
     for text, fault in (
         ("unterminated character set", f"missing closing ]: `{rest}`"),
@@ -300,7 +300,7 @@ def _rule_form_errors(rules: Any, field: str) -> list[FieldError]:
 
 
 def _rule_errors(schema: Json, place: _Place) -> list[FieldError]:
-    """What compiling the rules of a node finds."""
+    """Compilation errors of the rules of a node."""
     errors: list[FieldError] = []
     checks: tuple[tuple[str, Callable[[Json], str]], ...] = (
         ("rule", compilation_fault),

@@ -1,9 +1,9 @@
 """Validation of custom resources against a compiled schema, in the words of the real API server.
 
-On update, faults at values that the update leaves as they were are forgiven (ratcheting), so a part that is the very object of
-the old version is not looked at: a status write shares all of spec with it. Order of faults in one answer: schema,
-then duplicates in lists of type map and set; within an object its own limits, its fields in the order given, what is required.
-Source: kube-openapi `validation/validate`, apiextensions-apiserver 1.36 `validation`, `schema/listtype`; compared with a real.
+On update, faults at unchanged values are ignored (ratcheting), so a part that is the same Python object as in the old version is
+skipped: a status write shares all of spec with it. Order of faults in one answer: schema, then duplicates in lists of type map
+and set; within an object its own limits, its fields in the order given, what is required. Source: kube-openapi
+`validation/validate`, apiextensions-apiserver 1.36 `validation`, `schema/listtype`; compared with a real.
 """
 
 from __future__ import annotations
@@ -251,12 +251,12 @@ def correlated(node: Node, value: list[Any], old: Any) -> list[Any]:
 
 
 def _key_fields(item: Json, keys: tuple[str, ...]) -> Json:
-    """What tells an item of a list of type map from the others: scalars, so their `repr` will do as identity."""
+    """What identifies an item of a list of type map: scalars, so their `repr` is sufficient."""
     return {key: item[key] for key in keys if key in item}
 
 
 def _check_lists(node: Node, value: Any, old: Any, path: str, errors: list[FieldError]) -> None:
-    """What is the very object of the old version adds nothing: its faults, if any, are the old version's."""
+    """Skips values that are the same Python object as in the old version: their faults, if any, are the old version's."""
     if value is old:
         return
     if type(value) is dict:
@@ -287,7 +287,7 @@ def _map_errors(node: Node, items: list[Any], path: str) -> list[FieldError]:
 
 
 def _repeated(texts: list[str]) -> list[int]:
-    """Where texts occur for the second time; further repeats are not told."""
+    """The positions at which texts occur for the second time; further repeats are not reported."""
     if len(set(texts)) == len(texts):
         return []
     seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Events go an hour after their last write, or a cluster that runs for months would be full of them.
+"""Removes Events an hour after their last write, so that they do not pile up in a cluster that runs for months.
 
 Source: kube-apiserver's `--event-ttl`.
 """
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 KEPT_SECONDS = 3600.0
 PAUSE_SECONDS = 30.0
-"""Between two looks."""
+"""Seconds between two checks."""
 
 
 class _Written(NamedTuple):
@@ -59,7 +59,7 @@ async def expire(store: Store, *, kept: float = KEPT_SECONDS, pause: float = PAU
 
 
 async def _remove(store: Store, written: _Written) -> None:
-    """Unless it was written again: then that counts."""
+    """Removes the Event, unless it was written again meanwhile."""
     collection = store.collection(*STORED_AS)
     entry = collection.head(written.namespace, written.name)
     if entry is None or entry.revision != written.revision:

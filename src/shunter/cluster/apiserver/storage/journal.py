@@ -1,10 +1,10 @@
-"""What is on disk: the current state of all durable objects in SQLite, written by one thread with group commit.
+"""The journal on disk: the current state of all durable objects in SQLite, written by one thread with group commit.
 
-An append is answered only after the transaction that holds it is committed and synced (WAL, synchronous=FULL), so a kill -9 loses
-no acknowledged write; everything queued while the disk was busy goes into the next transaction, so durability costs nothing under
+A write is acknowledged only after its transaction is committed and synced (WAL, synchronous=FULL), so a kill -9 loses no
+acknowledged write; all writes queued while the disk was busy go into the next transaction, so durability costs nothing under
 load. There is no history on disk: watches start over after a restart (410, clients list again).
 
-Room for the write-ahead log is taken beforehand: on a full disk deletions still go through, which is how people make room.
+Space for the write-ahead log is allocated in advance, so deletions still work on a full disk, which is how users free space.
 
 Revisions of objects that are kept in memory only must not come back after a restart either, so the file holds a ceiling that
 always lies above every revision handed out, and a start continues from it.
@@ -84,7 +84,7 @@ class Journal:
         return self._ceiling
 
     def rows(self) -> Iterator[Row]:
-        """Everything on disk; to be read before `start`. Raises EnvironmentProblem where it is not what was written."""
+        """All rows on disk; call it before `start`. Raises EnvironmentProblem when the file or a row is damaged."""
         try:
             for *columns, checksum in self._db.execute("select * from objects order by api_group, resource, namespace, name"):
                 row = Row(*columns)
@@ -180,15 +180,15 @@ class Journal:
 
 
 def _reserve(log: Path) -> None:
-    """Takes room for the write-ahead log. SQLite reads it up to the first frame that is not whole, so zeros at its end do not
-    matter, and never makes it shorter while it is open."""
+    """Allocates space for the write-ahead log. SQLite reads it up to the first incomplete frame, so zeros at its end do not
+    matter, and never shortens it while it is open."""
     if hasattr(os, "posix_fallocate"):
         with suppress(OSError), log.open("r+b") as file:  # full already, or a file system that cannot
             os.posix_fallocate(file.fileno(), 0, _RESERVE_BYTES)
 
 
 def _outcome(entries: list[Entry]) -> tuple[list[Row], list[tuple[str, str, str, str]]]:
-    """What a transaction of these entries has to write, and to delete: of each object the last state."""
+    """The rows that a transaction of these entries must write and delete: the last state of each object."""
     states: dict[tuple[str, str, str, str], Row | None] = {}
     for entry in entries:
         row, gone = entry.upsert(), entry.delete()

@@ -1,8 +1,8 @@
-"""The file behind the journal: its format, what is done with one of an earlier version, and whether it is whole.
+"""The file behind the journal: its format, the upgrade from an earlier format, and the check for damage.
 
-Format 1 had no checksums. SQLite notices a damaged page, and drops what a crash left half written in its log; a checksum over
-each object notices the rest. A file that is not whole is refused as it is: what could be read of it would look like a cluster
-whose missing objects were deleted.
+Format 1 had no checksums. SQLite detects a damaged page, and drops transactions that a crash left incomplete in its log; a
+checksum of each object detects other damage. A damaged file is refused as a whole: with the readable part alone, missing objects
+would look deleted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def opened(path: Path) -> sqlite3.Connection:
     try:
         db.execute("pragma journal_mode = wal")
         db.execute("pragma synchronous = full")
-        # What a statement sets aside on the way must not need a disk.
+        # Temporary data of statements must not need disk space.
         db.execute("pragma temp_store = memory")
         if not db.execute("select count(*) from sqlite_master where name = 'objects'").fetchone()[0]:
             db.executescript(_SCHEMA)
@@ -80,7 +80,7 @@ def _checked(path: Path) -> int:
 
 
 def checksum(group: str, plural: str, namespace: str, name: str, revision: int, value: bytes) -> int:
-    """Of everything that is known of an object."""
+    """The checksum of all columns of an object."""
     return zlib.crc32(value, zlib.crc32(f"{group}/{plural}/{namespace}/{name}/{revision}".encode()))
 
 

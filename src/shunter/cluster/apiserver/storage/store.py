@@ -1,8 +1,8 @@
 """The state of the cluster: raw JSON in memory serves every read and watch, the journal makes it durable.
 
 A write is checked against the newest version of its object (`head`, which may still wait for its commit), gets the next revision,
-and becomes visible, to readers and watchers alike and in the order of revisions, only when it is on disk. So nobody ever saw a
-state that a crash takes back.
+and becomes visible, to readers and watchers alike and in the order of revisions, only when it is on disk. So no client ever sees
+a state that a crash reverts.
 
 Objects are kept as the bytes they are served from, without their leading `kind` and `apiVersion`: serving another version of the
 kind, or an item of a list, is a change of prefix and no decoding.
@@ -148,7 +148,7 @@ _key = attrgetter("key")
 
 
 class ExpiredError(Exception):
-    """The asked revision lies before the window."""
+    """The requested revision is older than the retained events."""
 
     def __init__(self, floor: int) -> None:
         super().__init__(floor)
@@ -179,7 +179,7 @@ class Collection:
         return names.get(name) if names else None
 
     def head(self, namespace: str, name: str) -> Entry | None:
-        """The newest version, committed or not: what a write has to build on."""
+        """The newest version, committed or not, on which a write must be based."""
         key = (namespace, name)
         if key in self._heads:
             return self._heads[key]
@@ -234,7 +234,7 @@ class Collection:
         self._namespaces.setdefault(entry.namespace, {})[entry.name] = entry
 
     def set_head(self, namespace: str, name: str, entry: Entry | None) -> None:
-        """The version that the next write has to build on, None for a deletion; readers see it only after `publish`."""
+        """Sets the version on which the next write must be based, None for a deletion; readers see it only after `publish`."""
         self._heads[namespace, name] = entry
 
     def forget_heads(self) -> None:
@@ -311,13 +311,13 @@ class Store:
         """The newest committed revision: `metadata.resourceVersion` of lists."""
         self._floor = self._allocated
         self._newest: asyncio.Future[Entry] | None = None
-        """What was accepted last."""
+        """The result of the last accepted write."""
         self._collections: dict[tuple[str, str], Collection] = {}
         for row in self._journal.rows():
             self.collection(row.group, row.plural).load(Entry(row.namespace, row.name, _uid(row.value), row.revision, row.value))
 
     def start(self) -> None:
-        """Begins to accept writes; on the running loop."""
+        """Starts to accept writes, on the running loop."""
         self._journal.start(asyncio.get_running_loop(), self._committed, self._failed)  # type: ignore[arg-type]
 
     def close(self) -> None:
@@ -325,15 +325,14 @@ class Store:
         self._journal.close()
 
     def collection(self, group: str, plural: str) -> Collection:
-        """Always the same one for a resource, made when first asked for. What happened before the store was opened cannot be
-        watched."""
+        """The collection of a resource, created at the first call. Events from before the store was opened cannot be watched."""
         key = (group, plural)
         if key not in self._collections:
             self._collections[key] = Collection(group, plural, self._floor)
         return self._collections[key]
 
     def collections(self) -> Iterable[Collection]:
-        """Those that hold objects or were ever asked for, as a copy."""
+        """A copy of the list of collections that hold objects or were ever requested."""
         return list(self._collections.values())
 
     async def write(
@@ -395,7 +394,8 @@ class Store:
                 write.done.set_result(write.event.entry)
 
     def _failed(self, writes: list[_Write], error: Exception) -> None:
-        """Nothing of this generation is on disk: what was built on it is refused as well, and writers start from what is."""
+        """Handles a failed commit: nothing of this generation is on disk, so writes based on it fail too, and later writes start
+        from the committed versions."""
         if writes[-1].generation == self._generation:
             self._generation += 1
             for collection in self._collections.values():
