@@ -1,4 +1,4 @@
-"""The result of a comparison, noted on the twin that it is about: cleanup asks for it."""
+"""Records the result of a comparison on the TrainJob that was compared, for cleanup."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def note(client: Client, original: Run, successor: Run, verdict: str, unse
 
 
 async def _uid_now(client: Client, original: Run) -> str:
-    """That of the v1 job of this name, which cleanup would delete; empty when there is none."""
+    """The uid of the v1 job of this name, which cleanup would delete; empty when there is none."""
     try:
         return str((await client.get(V1_JOBS[original.kind], original.name, original.namespace))["metadata"]["uid"])
     except NotFound:

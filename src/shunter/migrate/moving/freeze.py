@@ -1,5 +1,5 @@
-"""The freeze of v1: an admission policy that first warns whoever makes a job of kubeflow.org/v1, then refuses it. Jobs that are
-there run on, and may be changed and deleted."""
+"""The freeze of v1: an admission policy that first warns about new jobs of kubeflow.org/v1, then refuses them. Existing jobs
+continue to run, and may be changed and deleted."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _PREFIX = "shunter-migration-"
 
 
 def name(plan_id: str) -> str:
-    """That of the policy and of its binding: `shunter-migration-ID`."""
+    """The name of the policy and of its binding: `shunter-migration-ID`."""
     return f"{_PREFIX}{plan_id}"
 
 
 def refuses(error: ApiError) -> bool:
-    """Whether it is a freeze of ours, of any plan, that refused to make a v1 job. The API server asks such policies after it has
-    looked at fields and schema (tests/conformance/test_migration_freeze.py); webhooks that only judge come later."""
+    """Whether a freeze of any plan of ours refused to create a v1 job. The API server evaluates such policies after it has
+    validated fields and schema (tests/conformance/test_migration_freeze.py), and before validating webhooks."""
     return f"{POLICIES.kind} '{_PREFIX}" in error.message and MESSAGE in error.message
 
 
 def policy(plan_id: str) -> Json:
-    """Refuses every new job of v1; what that means the binding says. `Exact`, as the mpi-operator's MPIJobs are another version
-    of the same resource."""
+    """The policy against every new job of v1; the binding decides whether it warns or refuses. It matches `Exact`, as the
+    mpi-operator's MPIJobs are another version of the same resource."""
     rule = {
         "apiGroups": [JOB_KINDS[0].resource.group],
         "apiVersions": [JOB_KINDS[0].resource.version],
@@ -70,7 +70,7 @@ def binding(plan_id: str, namespaces: Sequence[str]) -> Json:
 
 
 async def is_possible(client: Client) -> bool:
-    """Whether the cluster has such policies; the embedded one has none."""
+    """Whether the cluster supports such policies; the embedded one does not."""
     return POLICIES in await Discovery(client).resources(POLICIES.api_version)
 
 

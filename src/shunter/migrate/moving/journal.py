@@ -1,7 +1,7 @@
-"""The journal: before each write what is about to be done, after it what was done; on this machine and in the cluster.
+"""The journal: records each write before and after it is done, on this machine and in the cluster.
 
-The file is synced before the write that it announces, the ConfigMaps take the records of each step before it as well. So whoever
-comes after a kill, here or on another machine, finds every write that may have happened.
+The file is synced before the write that it announces, the ConfigMaps take the records of each step before it as well. So the next
+run after a kill, here or on another machine, finds every write that may have happened.
 
 The file is its user's alone (mode 0600) and holds deleted jobs whole. The ConfigMaps do not, as others may read their namespace:
 a copy is kept in the job's own (`copies`).
@@ -163,7 +163,7 @@ class Journal:
         self._not_mirrored = [record for record in self.records if record.number not in in_cluster]
 
     def last(self, step: str) -> Record | None:
-        """What is known about a step."""
+        """The last record of a step."""
         return self._last.get(step)
 
     def digest(self, kind: str, namespace: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""How far a plan is: each job, its twin and what comes next, and how much of v1 is left. Pure."""
+"""The progress of a plan: each job, its TrainJob, the next step, and how much of v1 is left. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shunter.operator.overview import FINISHED_STATES, overview
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
 
 Past = Literal["", "begun", "made", "started"]
-"""What the journal says of a job: nothing, a step without its end, that its TrainJob was made, or made and started."""
+"""The state of a job by the journal: nothing done, a step begun but not ended, its TrainJob created, or created and started."""
 
 
 class Row(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a rollback sees: the cluster as it is, or, for its preview, as it would be by then."""
+"""The cluster as a rollback sees it: as it is, or, for a preview, as it would be after the undos so far."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LiveCluster:
         self._client = client
 
     async def get(self, spot: Spot) -> Json | None:
-        """Asked of the server each time; an object has its kind and apiVersion, which lists leave out."""
+        """Read from the server at each call; an object has its kind and apiVersion, which lists leave out."""
         found = await self._client.find(spot.resource, spot.name, spot.namespace)
         return None if found is None else {"apiVersion": spot.resource.api_version, "kind": spot.resource.kind, **found}
 
@@ -69,7 +69,7 @@ class LiveCluster:
         return await listed(self._client, TRAIN_JOBS, [namespace])
 
     async def runs(self, train_job: Json) -> bool:
-        """Whether one of its pods has not ended, asked of the server each time."""
+        """Whether one of its pods has not ended, read from the server at each call."""
         pods = (await self._client.list(PODS, train_job["metadata"]["namespace"], label_selector=pod_selector(train_job))).items
         return any(not pod_has_ended(pod) for pod in pods)
 
@@ -124,7 +124,7 @@ class SimulatedCluster:
         return self._noted.get(spot, NOTHING_NOTED)
 
     def suppose(self, spot: Spot, undo: Undo) -> None:
-        """From now on it is taken back."""
+        """Treats the write as undone from now on."""
         found = self._objects.get(spot)
         match undo.verdict:
             case "delete":

@@ -1,4 +1,4 @@
-"""The end of a migration: v1's definitions go where nothing needs them any more, and the freeze with the last of them."""
+"""The end of a migration: deletes v1's definitions that are not needed any more, and the freeze with the last of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from shunter.migrate.writing import write_whole
 
 
 async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -> list[Ending]:
-    """What becomes of each of v1's definitions, or of some. EnvironmentProblem when not all that may need them can be read."""
+    """Whether each of v1's definitions, or of some, can be deleted. EnvironmentProblem when not all objects that may need them
+    can be read."""
     definitions = (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items
     ours = [
         {"apiVersion": CUSTOM_RESOURCE_DEFINITIONS.api_version, "kind": CUSTOM_RESOURCE_DEFINITIONS.kind, **crd}

@@ -43,7 +43,7 @@ async def preview(client: Client, journal: Journal, plan: Plan, definitions: Pat
     for record in todo:
         undo = await judge.undo(record)
         sight.suppose(_spot(record), undo)
-        judge.hear(undo, "")
+        judge.note_result(undo, "")
         undos.append(undo)
     return undos
 
@@ -57,7 +57,7 @@ async def roll_back(
     outcomes = []
     for record in to_undo(journal.records):
         undo, failure = await _taken_back(client, journal, record, judge)
-        judge.hear(undo, failure)
+        judge.note_result(undo, failure)
         done(undo, failure)
         outcomes.append((undo, failure))
     await journal.mirror()
@@ -85,8 +85,8 @@ class _Judge:
         before = self._not_done.get(record.job)
         return held_back(undo, before) if before is not None else undo
 
-    def hear(self, undo: Undo, failure: str) -> None:
-        """What became of an undo: nothing of its job is deleted after one that was not done."""
+    def note_result(self, undo: Undo, failure: str) -> None:
+        """Records the result of an undo: after one that was not done, nothing else of its job is deleted."""
         if undo.record.job and (failure or undo.verdict == "refuse"):
             self._not_done.setdefault(undo.record.job, undo.record)
 
@@ -199,7 +199,7 @@ async def _taken_back(client: Client, journal: Journal, record: Record, judge: _
 
 
 def _after(record: Record, obj: Json | None) -> Record:
-    """That a record was taken back, with the object as it is then; None when it is gone."""
+    """The record that a write was undone, with the object afterwards; None when it is gone."""
     if obj is None:
         return msgspec.structs.replace(record, phase="undone", after="")
     return msgspec.structs.replace(record, phase="undone", after=digest(obj), uid=obj["metadata"]["uid"])

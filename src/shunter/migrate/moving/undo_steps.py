@@ -1,4 +1,4 @@
-"""What taking back each write of a plan means, looking at what is there now: pure.
+"""Decides how to undo each write of a plan, given the current objects. Pure.
 
 Only what the journal says is ours is touched, and only as we left it. No training that has finished is ever started again:
 neither by its v1 job running once more, nor by the loss of what its TrainJob says. And none is lost: what stands for a training
@@ -66,7 +66,7 @@ class Undo(NamedTuple):
 
 
 class RolledBackTrainJob(NamedTuple):
-    """What became of the TrainJob of a v1 job, by the rollback so far."""
+    """The state of the TrainJob of a v1 job during the rollback."""
 
     is_finished: bool = False
     has_failed: bool = False
@@ -81,7 +81,7 @@ class RolledBackTrainJob(NamedTuple):
     """The queue by which Kueue starts it; empty when it is left to its users."""
 
     def objection(self, name: str = "", state: str = "", *, queue: str = "") -> str:
-        """Why its v1 job must not train; empty when it may. The TrainJob's name and state are said where they are given; `queue`
+        """Why its v1 job must not train; empty when it may. The text includes the TrainJob's name and state where given; `queue`
         is that of the v1 job."""
         twin = f"its TrainJob {name}".rstrip()
         if self.has_failed:
@@ -138,7 +138,7 @@ def was_started(records: Iterable[Record]) -> bool:
 
 
 class UndoContext(NamedTuple):
-    """What is known beside the object itself."""
+    """What is known besides the object itself."""
 
     plan_id: str
     known: Collection[str] = ()
@@ -243,7 +243,7 @@ def _finished(record: Record, why: str) -> Undo:
 
 
 def _uid_if_ours(record: Record, present: Json) -> str:
-    """The uid of what a rollback made again that never heard so; empty for what somebody else made."""
+    """The uid of an object that a rollback recreated without receiving the answer; empty when another user created the object."""
     body = record.undo
     forms = [] if not body else [suspended(body), parked(body)] if is_job(body) else [body]
     is_ours = record.phase == "undoing" and digest(present) in map(digest, forms)

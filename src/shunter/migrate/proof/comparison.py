@@ -53,7 +53,7 @@ class Comparison:
     """None when one side gets no pods; a finding says why."""
     differences: tuple[Difference, ...]
     findings: tuple[Finding, ...]
-    """What the comparison itself has to say."""
+    """The findings of the comparison itself."""
 
     @property
     def is_alike(self) -> bool:

@@ -1,4 +1,4 @@
-"""What rules about differences look at beside the difference itself: worked out once for a comparison."""
+"""The context of rules about differences, computed once for a comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shunter.migrate.pods.facts import Place
 
 @dataclass(frozen=True)
 class Context:
-    """What rules look at beside the difference itself."""
+    """What rules need besides the difference itself."""
 
     matched: Matched
     lacking: dict[tuple[Place, bool], str] = field(default_factory=dict)

@@ -235,13 +235,13 @@ class _Pods:
     """The pods of one side, in the states that they have been seen in."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int | None, int], Pod] = {}
+        self._pods: dict[tuple[str, int | None, int], Pod] = {}
 
     def pod(self, replica: Replica, case: Case, mark: str) -> Pod:
         state = (mark, case.ended.get(mark, -1), case.restarts if mark in case.ended else 0)
-        if state not in self._known:
-            self._known[state] = _pod(replica, case, mark)
-        return self._known[state]
+        if state not in self._pods:
+            self._pods[state] = _pod(replica, case, mark)
+        return self._pods[state]
 
 
 def _pod(replica: Replica, case: Case, mark: str) -> Pod:

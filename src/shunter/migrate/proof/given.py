@@ -1,4 +1,4 @@
-"""A v1 job beside a TrainJob that somebody else wrote, or edited: compared as if it were our own conversion."""
+"""Compares a v1 job with a TrainJob that a user wrote or edited, as if it were our own conversion."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How far a conversion is proved: rungs, each of which presupposes those below it.
 
-Nothing is called validated for a rung that was not reached: below `runs` nobody has seen both jobs train.
+Nothing is called validated for a rung that was not reached: below `runs`, the training of both jobs was not observed.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Ladder:
 
 
 def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # noqa: B008
-    """Up to the rung `pods`, which is as far as one comes without a cluster. Never raises."""
+    """Proves a conversion up to the rung `pods`, the highest without a cluster. Never raises."""
     ladder = Ladder(conversion, ())
     for rung, tried in _TRIED.items():
         ladder = ladder.higher(Step(rung, tuple(tried(conversion, _Reporter(conversion, options)))))
@@ -132,7 +132,7 @@ def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # 
 def all_climbed(
     conversions: Sequence[Conversion], options: Options, done: Callable[[int], None] = lambda count: None
 ) -> list[Ladder]:
-    """Each as far as one comes without a cluster. `done` hears how many more are."""
+    """Proves each conversion as far as possible without a cluster. Calls `done` with the number of further ones done."""
     climbs = mapped(
         lambda conversion: climbed(conversion, options).steps, conversions, least=LEAST_CONVERSIONS, known=conversions, done=done
     )

@@ -1,6 +1,6 @@
-"""Makes what is in a backup again. What becomes of each object is decided by `decided`, which is pure; `restore` carries it out.
+"""Recreates the objects of a backup. `decided`, which is pure, decides what happens to each object; `restore` carries it out.
 
-The two promises: a training that had finished is never started again, and what is there now is never overwritten.
+Two guarantees: a training that had finished is never started again, and existing objects are never overwritten.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Takes a backup: reads jobs, cleans them, asks the server whether it would take them again, writes them."""
+"""Takes a backup: reads jobs, cleans them, checks by dry runs whether the server would accept them again, and writes them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def take(
 
     InputError when the directory holds something; EnvironmentProblem when it cannot be written; ApiError when the server is away.
     """
-    partial = _begun(directory)
+    partial = _temporary_directory(directory)
     try:
         entries = []
         for obj in objects:
@@ -107,8 +107,8 @@ def add(directory: Path, objects: Iterable[Json], *, server: str, now: datetime)
     write_whole(directory / BACKUP_INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
 
 
-def _begun(directory: Path) -> Path:
-    """A new folder beside the one that it is going to be."""
+def _temporary_directory(directory: Path) -> Path:
+    """Creates a temporary folder beside `directory`, which is renamed once the backup is complete."""
     try:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise InputError(f"{directory}: is not empty.", "A backup goes into a directory of its own: name a new one.")

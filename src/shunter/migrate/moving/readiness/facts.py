@@ -1,4 +1,4 @@
-"""What is known of a cluster, read once, with what may not be read told apart from what is not there."""
+"""The facts about a cluster, read once; they distinguish what may not be read from what does not exist."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KUEUE = "kueue.x-k8s.io"
 
 
 class UnknownFactError(Exception):
-    """A check needs what may not be read; the text says what."""
+    """A check needs data that may not be read; the text names it."""
 
 
 class Fault(NamedTuple):
@@ -46,14 +46,14 @@ class Check(Protocol):
     TOPIC: Topic
 
     def applies(self, facts: Facts) -> bool:
-        """Whether there is anything to look at in this cluster."""
+        """Whether there is anything to check in this cluster."""
 
     def faults(self, facts: Facts) -> Iterator[Fault]:
         """All that is wrong. UnknownFactError when it cannot be told."""
 
 
 class DryRunResult(NamedTuple):
-    """What a dry run of creating an object brought: the server's words when it was refused."""
+    """The result of creating an object in a dry run: the server's message when it was refused."""
 
     refusal: str
     code: int

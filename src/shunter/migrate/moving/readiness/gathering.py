@@ -78,7 +78,7 @@ IN_SCOPE: tuple[Resource, ...] = (
 RELEASE_LABELS = "owner=helm"
 CANARY = "shunter-readiness-canary"
 AT_ONCE = 50
-"""Permissions that are asked at the same time."""
+"""Number of concurrent permission reviews."""
 
 
 async def gather(client: Client, namespaces: Collection[str], options: Options) -> Facts:
@@ -160,8 +160,8 @@ async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[
 
 
 async def dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> DryRunResult | None:
-    """What the server says to a new object, in a dry run; None when it does not serve the kind. InputError when the namespace is
-    not there."""
+    """The server's answer to a new object, in a dry run; None when it does not serve the kind. InputError when the namespace does
+    not exist."""
     if resource.api_version not in served:
         return None
     metadata = {"name": CANARY, "namespace": namespace}

@@ -187,7 +187,7 @@ def _of_nodes(original: Run, successor: Run) -> str:
 
 
 def _pods(original: Run, successor: Run) -> Aspect:
-    one, other = _asked_for(original), _asked_for(successor)
+    one, other = _requested(original), _requested(successor)
     shown = str(len(one)), str(len(other))
     if why := _of_nodes(original, successor) or _unknown(original, one) or _unknown(successor, other):
         return Aspect("pods", "not seen", *shown, why)
@@ -195,7 +195,7 @@ def _pods(original: Run, successor: Run) -> Aspect:
 
 
 def _resources(original: Run, successor: Run) -> Aspect:
-    asked = _asked_for(original), _asked_for(successor)
+    asked = _requested(original), _requested(successor)
     one, other = map(_totals, asked)
     if original.gone or not original.pods:
         # The cluster may have added requests to the pods that are there.
@@ -207,8 +207,8 @@ def _resources(original: Run, successor: Run) -> Aspect:
     return Aspect("resources", verdict, *shown, _by_its_job(original, successor))
 
 
-def _asked_for(run: Run) -> Sequence[Mapping[str, str]]:
-    """What each pod asks for: those that are there, or, where some are gone, those that the job asks for."""
+def _requested(run: Run) -> Sequence[Mapping[str, str]]:
+    """The resource requests of each pod, or, when pods are gone, those that the job specifies."""
     return run.planned if run.gone or not run.pods else [pod.requests for pod in run.pods]
 
 

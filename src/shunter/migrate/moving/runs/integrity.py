@@ -1,5 +1,5 @@
-"""Did the processes of a run train together? Judged by what they said of themselves: what they were told proves nothing, since
-a program that ignores it trains alone, and succeeds.
+"""Determines whether the processes of a run trained together, from their own output: their configuration proves nothing, since a
+program that ignores it trains alone, and succeeds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Grouping(NamedTuple):
 
     @property
     def world_size(self) -> int | None:
-        """The one that all agree on; None where they differ, or where nobody said one."""
+        """The world size that all processes report; None when they differ, or none reports one."""
         return self.world_sizes[0] if len(self.world_sizes) == 1 else None
 
     @property

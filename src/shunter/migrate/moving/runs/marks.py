@@ -1,4 +1,4 @@
-"""What marks the objects of a trial run, so that whoever finds them knows what they are, and when they may go."""
+"""Labels and annotations of the objects of a trial run: what they are, and when they may be removed."""
 
 from __future__ import annotations
 

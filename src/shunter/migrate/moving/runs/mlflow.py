@@ -32,12 +32,12 @@ def series_of(uri: str, run_id: str) -> list[Series]:
 
 
 def _on_server(uri: str, run_id: str) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    answer = _asked(uri, f"{_API}/runs/get?{urlencode({'run_id': run_id})}", run_id)
+    answer = _fetched(uri, f"{_API}/runs/get?{urlencode({'run_id': run_id})}", run_id)
     for metric in answer["run"].get("data", {}).get("metrics", []):
         points: list[Json] = []
         query = {"run_id": run_id, "metric_key": metric["key"], "max_results": PAGE}
         while True:
-            page = _asked(uri, f"{_API}/metrics/get-history?{urlencode(query, quote_via=quote)}", run_id)
+            page = _fetched(uri, f"{_API}/metrics/get-history?{urlencode(query, quote_via=quote)}", run_id)
             points += page.get("metrics", [])
             if not page.get("next_page_token"):
                 break
@@ -48,7 +48,7 @@ def _on_server(uri: str, run_id: str) -> Iterator[tuple[str, tuple[Point, ...]]]
         )
 
 
-def _asked(uri: str, path: str, run_id: str) -> Json:
+def _fetched(uri: str, path: str, run_id: str) -> Json:
     request = urllib.request.Request(f"{uri}/{path}", headers=_authorization())
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:

@@ -1,4 +1,5 @@
-"""The rung `server`: a cluster is asked, without storing anything of the job, whether it takes what follows from a conversion.
+"""The rung `server`: checks by dry runs whether a cluster accepts the objects that follow from a conversion; nothing of the job
+is stored.
 
 A TrainJob is judged together with its runtime, which a dry run does not store: so the runtime is made for a moment in a scratch
 namespace. The webhooks of TrainJobs see neither the JobSet nor its Jobs, which controllers make later, so those are asked about
@@ -24,7 +25,7 @@ from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.topics import REFUSED_BY_SERVER
 
 PREFIX = "shunter-dry-run-"
-"""Scratch namespaces are called so; one that is left over may be deleted."""
+"""The name prefix of scratch namespaces; a leftover one may be deleted."""
 _NO_RIGHT = " cannot create resource "
 """Words of Kubernetes' authorizer alone: policies, quotas and webhooks forbid in others."""
 
@@ -90,7 +91,7 @@ async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
 
 
 def not_asked(error: Forbidden) -> Step:
-    """What is told when there is no right to make a scratch namespace."""
+    """The step's result when the user may not create a scratch namespace."""
     return Step("server", (), f"{error.message}; name a namespace with --scratch-namespace", was_tried=False)
 
 

@@ -155,8 +155,10 @@ def gathered(
     lines = _lines(jobs)
     jobs = [_masked(job) for job in jobs]
     jobs.sort(key=lambda job: (job.entry.namespace, job.entry.kind, job.entry.name, job.entry.place))
-    told = None if references is None else _told(references, ())
-    return Facts(fleet([job.entry for job in jobs]), tuple(jobs), lines, _told(faults, ()), told, readiness, is_live, now)
+    told = None if references is None else _masked_findings(references, ())
+    return Facts(
+        fleet([job.entry for job in jobs]), tuple(jobs), lines, _masked_findings(faults, ()), told, readiness, is_live, now
+    )
 
 
 def _job(
@@ -200,11 +202,13 @@ def _masked(job: Job) -> Job:
     reasons = tuple(reason._replace(why=masked(reason.why, known)) for reason in job.entry.reasons)
     ladder = job.ladder
     if ladder is not None:
-        steps = (step._replace(findings=_told(step.findings, known), note=masked(step.note, known)) for step in ladder.steps)
+        steps = (
+            step._replace(findings=_masked_findings(step.findings, known), note=masked(step.note, known)) for step in ladder.steps
+        )
         ladder = replace(ladder, steps=tuple(steps))
     return job._replace(
         entry=msgspec.structs.replace(job.entry, reasons=reasons),
-        outcome=msgspec.structs.replace(job.outcome, findings=_told(job.outcome.findings, known)),
+        outcome=msgspec.structs.replace(job.outcome, findings=_masked_findings(job.outcome.findings, known)),
         before=before,
         runtime=runtime,
         train_job=train_job,
@@ -220,7 +224,7 @@ def _masked_manifest(text: str, known: Collection[str]) -> str:
         return HIDDEN
 
 
-def _told(findings: Iterable[Finding], known: Collection[str]) -> tuple[Finding, ...]:
+def _masked_findings(findings: Iterable[Finding], known: Collection[str]) -> tuple[Finding, ...]:
     return tuple(
         finding._replace(message=masked(finding.message, known), remedy=masked(finding.remedy, known)) for finding in findings
     )

@@ -1,4 +1,5 @@
-"""How much work a job is: finished, owned, blocked, complex, standard or simple; the first of these that a rule says.
+"""Classifies a job by the work that its migration needs: finished, owned, blocked, complex, standard or simple; the first class
+whose rule holds.
 
 Each rule is a function: from what is known of a job to the reason why the rule holds for it, empty when it does not.
 """
@@ -78,11 +79,11 @@ def _owned(subject: Subject) -> str:
 
 
 def _unreadable(subject: Subject) -> str:
-    return "" if subject.outcome.conversion else _told(subject.outcome.findings)
+    return "" if subject.outcome.conversion else _topics(subject.outcome.findings)
 
 
 def _blocked(subject: Subject) -> str:
-    return _told([finding for finding in subject.outcome.findings if finding.is_blocking])
+    return _topics([finding for finding in subject.outcome.findings if finding.is_blocking])
 
 
 def _embedded(subject: Subject) -> str:
@@ -90,13 +91,13 @@ def _embedded(subject: Subject) -> str:
 
 
 def _suppressed_ids(subject: Subject) -> str:
-    return _told([finding for finding in subject.outcome.findings if finding.suppressed and finding.topic.impact == "blocking"])
+    return _topics([finding for finding in subject.outcome.findings if finding.suppressed and finding.topic.impact == "blocking"])
 
 
 def _changed_meaning(subject: Subject) -> str:
     """Notes (severity info) do not count: they tell of defaults and mechanisms, not of what the job does; nor does what a shipped
     runtime decides."""
-    return _told(
+    return _topics(
         [
             finding
             for finding in subject.standing
@@ -175,12 +176,12 @@ class Classification(NamedTuple):
 
 
 def judged(subject: Subject) -> Classification:
-    """By the first rule that holds; one always does (assert)."""
+    """Classifies a job by the first rule that holds; one always does (assert)."""
     held = [(rule, why) for rule in RULES if (why := rule.holds(subject))]
     assert held, f"{subject.outcome.source.title} is of no class"
     return Classification(held[0][0].job_class, tuple(Reason(rule.id, why) for rule, why in held))
 
 
-def _told(findings: list[Finding] | tuple[Finding, ...]) -> str:
+def _topics(findings: list[Finding] | tuple[Finding, ...]) -> str:
     """Each topic once, by id and title."""
     return "; ".join(f"{id}: {title}" for id, title in dict.fromkeys((found.topic.id, found.topic.title) for found in findings))

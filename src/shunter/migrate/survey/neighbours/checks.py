@@ -196,12 +196,12 @@ def _job_of_host(finding: Finding, others: Sequence[SourceObject], jobs: Jobs) -
     text, of which the conversion tells (HOST005)."""
     host = finding.message.partition(" ")[0]
     for job in jobs.all:
-        if job.has_host(host) and not any(_is_told(source, job) for source in others):
+        if job.has_host(host) and not any(_is_reported(source, job) for source in others):
             return f"is a pod of {job.title} and its Service in v1; {job.new_title} has neither of that name."
     return ""
 
 
-def _is_told(source: SourceObject, job: JobPods) -> bool:
+def _is_reported(source: SourceObject, job: JobPods) -> bool:
     start = f"{source.kind} {source.name} "
     return any(finding.topic is IN_A_SCRIPT and finding.message.startswith(start) for finding in job.outcome.findings)
 

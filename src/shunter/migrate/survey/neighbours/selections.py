@@ -95,7 +95,7 @@ class Selection:
 
 def selections(source: SourceObject) -> list[Selection]:
     """The selectors of pods of an object, each once."""
-    found = [*_known(source), *_peers(source), *placements(source.value, source)]
+    found = [*_of_known_kind(source), *_peers(source), *placements(source.value, source)]
     paths = {selection.path for selection in found}
     return [*found, *(other for other in _of_that_form(source, source.value, ()) if other.path not in paths)]
 
@@ -113,7 +113,7 @@ def placements(value: Any, source: SourceObject, path: Path = ()) -> Iterator[Se
             yield from placements(inner, source, (*path, index))
 
 
-def _known(source: SourceObject) -> Iterator[Selection]:
+def _of_known_kind(source: SourceObject) -> Iterator[Selection]:
     for kind in _KINDS.get(source.kind, ()):
         value = _well_formed(value_at(source.value, kind.path), kind.form)
         if value is None or (kind.form == "labels" and not value):  # a Service without labels selects nothing

@@ -159,9 +159,9 @@ class _Found(ast.NodeVisitor):
         said = name if names == name else f"{names} of {name}"
         if _is_below(f"{name}.{aliases[0].name}", _V1_PACKAGES) or _is_below(name, _V1_PACKAGES):
             self._uses_v1 = True
-            self._tell(IMPORT, aliases[0], aliases[0].name, f"The v1 SDK is imported: {said}.", "")
+            self._add(IMPORT, aliases[0], aliases[0].name, f"The v1 SDK is imported: {said}.", "")
         elif _is_below(name, _PLUGIN_PACKAGES):
-            self._tell(PLUGIN, aliases[0], aliases[0].name, f"{said}: it makes v1 jobs.", "")
+            self._add(PLUGIN, aliases[0], aliases[0].name, f"{said}: it makes v1 jobs.", "")
 
     def visit_Assign(self, node: ast.Assign) -> None:
         if self._is_client(node.value):
@@ -186,22 +186,22 @@ class _Found(ast.NodeVisitor):
         called = ast.unparse(node.func)
         last = called.rpartition(".")[2]
         if self._names_class(node.func):
-            self._tell_call("TrainingClient", node, node.func)
+            self._add_call("TrainingClient", node, node.func)
         elif isinstance(node.func, ast.Attribute) and self._is_method_of_client(node.func):
-            self._tell_call(node.func.attr, node, node.func)
+            self._add_call(node.func.attr, node, node.func)
         elif _JOB_MODEL.fullmatch(last):
-            self._tell(MODEL, node.func, last, f"{last} is a v1 job made here.", "")
+            self._add(MODEL, node.func, last, f"{last} is a v1 job made here.", "")
         elif self._is_raw_request(node):
-            self._tell(RAW_REQUEST, node.func, last, f"{last} is called for jobs of {V1_GROUP}.", "")
+            self._add(RAW_REQUEST, node.func, last, f"{last} is called for jobs of {V1_GROUP}.", "")
         elif last.startswith(("load_component", "ComponentStore")) and (url := self._launcher(node)):
-            self._tell(PLUGIN, node.func, last, f"The component {url} makes v1 jobs.", "")
+            self._add(PLUGIN, node.func, last, f"The component {url} makes v1 jobs.", "")
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
         given = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
         kind, version = (literal_text(given.get(field)) for field in ("kind", "apiVersion"))
         if kind in KINDS and (version == f"{V1_GROUP}/v1" or version is None):
-            self._tell(MODEL, given["kind"], kind, f"A {kind} is made here.", "")
+            self._add(MODEL, given["kind"], kind, f"A {kind} is made here.", "")
         self.generic_visit(node)
 
     def _names_class(self, node: ast.expr) -> bool:
@@ -229,15 +229,15 @@ class _Found(ast.NodeVisitor):
         values = (literal_text(value) or "" for value in (*node.args, *(keyword.value for keyword in node.keywords)))
         return next((value for value in values if _LAUNCHER.search(value)), "")
 
-    def _tell_call(self, method: str, node: ast.Call, func: ast.expr) -> None:
+    def _add_call(self, method: str, node: ast.Call, func: ast.expr) -> None:
         move = move_of(method)
         assert move is not None, method
         shown = f"TrainingClient.{method}" if method != "TrainingClient" else method
         by = f"In v2: `{move.v2}`." if move.v2 else "v2 has no such call."
         remedy = f"{suggested(method, node)} {move.loss}".strip()
-        self._tell(CALL, func, method, f"{shown} is of the v1 SDK. {by}", remedy)
+        self._add(CALL, func, method, f"{shown} is of the v1 SDK. {by}", remedy)
 
-    def _tell(self, topic: Topic, node: ast.AST, last: str, message: str, remedy: str) -> None:
+    def _add(self, topic: Topic, node: ast.AST, last: str, message: str, remedy: str) -> None:
         """At the start of the node, or, of a dotted name, of its last part."""
         line, offset = node.lineno, node.col_offset  # type: ignore[attr-defined]
         if isinstance(node, ast.Attribute):

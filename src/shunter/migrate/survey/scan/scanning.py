@@ -1,4 +1,4 @@
-"""A whole tree, file by file: bytes that cannot speak of v1 are not looked at any further, which is nearly all of them."""
+"""Scans a whole tree, file by file. Skips files with neither words of v1 nor network settings, which are nearly all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One check a module: `TOPIC`, `applies` and `faults`. A module that is put here takes part; nobody keeps a list.
+"""One check a module: `TOPIC`, `applies` and `faults`. Every module in this package is a check; there is no list to maintain.
 
 A check says what is wrong and looks at facts only. One that needs something that may not be read is unknown, and says what.
 

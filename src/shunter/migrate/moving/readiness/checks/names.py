@@ -1,4 +1,4 @@
-"""Names: what results would meet that is there already."""
+"""Names: existing objects that have a name which a result needs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One for each job whose TrainJob would meet an object; what an earlier plan made is not in the way."""
+    """One for each job whose TrainJob needs a name that an object has; objects of an earlier plan do not count."""
     resources = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
     there = {
         (resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])

@@ -1,4 +1,4 @@
-"""Owners: whoever makes v1 jobs, and would go on making them."""
+"""Owners: objects that create v1 jobs, and would continue to do so."""
 
 from __future__ import annotations
 

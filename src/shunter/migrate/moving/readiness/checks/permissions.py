@@ -1,4 +1,4 @@
-"""What this user may do, namespace by namespace: what a plan needs, and what tidying up needs."""
+"""The permissions of this user in each namespace: those that a plan needs, and those that cleanup needs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def requests(namespaces: Iterable[str], kinds: Iterable[str]) -> list[Request]:
 
 
 def applies(facts: Facts) -> bool:
-    """Always, as permissions are those of whoever asks."""
+    """Always, as every user has permissions to check."""
     return True
 
 

@@ -24,20 +24,20 @@ TOPIC = Topic(
 
 def applies(facts: Facts) -> bool:
     """Whether the result of an unfinished job takes a shipped runtime."""
-    return bool(_wanted(facts))
+    return bool(_jobs_by_runtime(facts))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
     """One for each such runtime that is not there, with the jobs that need it."""
     there = {runtime["metadata"]["name"] for runtime in facts.all(CLUSTER_TRAINING_RUNTIMES)}
-    for name, jobs in sorted(_wanted(facts).items()):
+    for name, jobs in sorted(_jobs_by_runtime(facts).items()):
         if name not in there:
             yield Fault(
                 f"{CLUSTER_TRAINING_RUNTIMES.kind} {name} is not there; {len(jobs)} results need it: {', '.join(jobs[:3])}."
             )
 
 
-def _wanted(facts: Facts) -> dict[str, list[str]]:
+def _jobs_by_runtime(facts: Facts) -> dict[str, list[str]]:
     """The jobs whose results refer to a runtime, by its name."""
     wanted: dict[str, list[str]] = {}
     for outcome in facts.unfinished:

@@ -1,4 +1,4 @@
-"""v2's webhooks, asked by a dry run of a TrainJob whose runtime does not exist: they must refuse it."""
+"""v2's webhooks, checked by a dry run of a TrainJob whose runtime does not exist: they must refuse it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """Webhooks that nobody asks, or that do not answer. UnknownFactError where something before them refuses."""
+    """Webhooks that are not called, or do not answer. UnknownFactError when the server refuses the dry run before it calls
+    them."""
     dried = facts.train_job_dry_run
     if dried is None:
         return

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions of v1: which versions are stored, and whether one is going."""
+"""The CustomResourceDefinitions of v1: which versions are stored, and whether one is being deleted."""
 
 from __future__ import annotations
 

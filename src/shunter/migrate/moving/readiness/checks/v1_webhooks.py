@@ -1,4 +1,4 @@
-"""v1's webhooks, asked by a dry run of a suspended job: while they do not answer, no v1 job can be changed."""
+"""v1's webhooks, checked by a dry run of a suspended job: while they do not answer, no v1 job can be changed."""
 
 from __future__ import annotations
 
