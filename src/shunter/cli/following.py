@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-
 from rich.markup import escape
 
 from shunter.api.formats.counts import count
@@ -14,10 +11,9 @@ from shunter.cli.output.console import errors, say
 from shunter.cli.output.diagnosed import diagnosed
 from shunter.jobs.following.display import Display
 from shunter.jobs.following.follower import JobFollower
-from shunter.jobs.following.outcome import Outcome, end_of, latest, outcome
+from shunter.jobs.following.outcome import Outcome, outcome
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError
-from shunter.operator.overview import is_finished, overview, ttl_seconds
+from shunter.operator.overview import overview, ttl_seconds
 
 
 async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
@@ -30,22 +26,14 @@ async def followed(client: Client, resource: Resource, job: Json, screen: Displa
 async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:
     """Whether the job succeeded by then (on the loop's clock); says how it ended, or what it still waits for."""
     follower = JobFollower(client, resource, job, screen)
-    try:
-        async with asyncio.timeout_at(deadline):
-            end = await follower.run()
-    except TimeoutError:
-        # It may have ended all the same: while another job was followed, or while its last logs were read.
-        last: Json | None = follower.job
-        with suppress(ApiError):
-            last = await latest(client, resource, job)
-        if last is not None and not is_finished(last):
-            row = overview(last)
-            say(f"{row.title} is {row.state} and did not end within --timeout")
-            if follower.cause is not None:
-                say(f"  {follower.cause}")
-            say(f"  {goes_on(job)}")
-            return False
-        end = await end_of(client, last)
+    end = await follower.run_until(deadline)
+    if end is None:
+        row = overview(follower.job)
+        say(f"{row.title} is {row.state} and did not end within --timeout")
+        if follower.cause is not None:
+            say(f"  {follower.cause}")
+        say(f"  {goes_on(job)}")
+        return False
     ended = await outcome(client, end, job, diagnosed)
     report(ended)
     return ended.succeeded

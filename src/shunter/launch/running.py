@@ -144,8 +144,9 @@ async def followed(client: Client, job: Json, *, timeout: float | None = None) -
     """Follows a TrainJob to its end, as `shunter run` does in a pipe, and returns how it ended. TimeoutError after so many
     seconds."""
     follower = JobFollower(client, TRAIN_JOBS, job, PipeDisplay())
-    async with asyncio.timeout(timeout):
-        end = await follower.run()
+    end = await follower.run_until(None if timeout is None else asyncio.get_running_loop().time() + timeout)
+    if end is None:
+        raise TimeoutError
     ended = await outcome(client, end, job)
     for line in (ended.sentence, *(f"  {line}" for line in (*ended.reasons[1:], *ended.faults))):
         _say(line)

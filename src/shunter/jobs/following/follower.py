@@ -30,6 +30,8 @@ from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of containers that have ended."""
+LAST_LOOK_SECONDS = 5.0
+"""How long, beyond a deadline, the server has to answer what became of the job."""
 OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
@@ -64,6 +66,7 @@ class JobFollower:
         self._begun = begun
         self._display = BufferedNotes(display)
         self._obstacle = Obstacle(client, self._observed, self._display)
+        self._is_deleted = False
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
         """Those of the pods that were deleted, as by a suspension."""
@@ -92,15 +95,48 @@ class JobFollower:
             await asyncio.wait((finished, self._broken), return_when=asyncio.FIRST_COMPLETED)
             if self._broken.done():
                 self._broken.result()
-            job = await finished
+            await finished
             await self._drain()
-            return JobEnd(job, last_pods(self._job, list(self._pods.values()), self._gone), self._written)
+            return self._end()
         finally:
             tasks = [finished, *watches, *self._tails.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._display.close()
+
+    async def run_until(self, deadline: float | None) -> JobEnd | None:
+        """As `run`, but returns at the deadline (on the loop's clock): None if the job goes on then. A job has also ended whose
+        last logs were still being read, or of which the server says so when it is asked once more."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self.run()
+        except TimeoutError:
+            if not self._has_ended:
+                with contextlib.suppress(ApiError, TimeoutError):
+                    async with asyncio.timeout(LAST_LOOK_SECONDS):
+                        await self._look_once()
+            return self._end() if self._has_ended else None
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._is_deleted or is_finished(self._job)
+
+    def _end(self) -> JobEnd:
+        pods = last_pods(self._job, list(self._pods.values()), self._gone)
+        return JobEnd(None if self._is_deleted else self._job, pods, self._written)
+
+    async def _look_once(self) -> None:
+        """Reads the job, and its pods if it has ended."""
+        metadata = self._job["metadata"]
+        page = await self._client.list(self._resource, self._namespace, field_selector=f"metadata.name={metadata['name']}")
+        found = next((one for one in page.items if one["metadata"]["uid"] == metadata["uid"]), None)
+        if found is None:
+            self._is_deleted = True
+            return
+        self._job = self._resource.typed(found)
+        if is_finished(self._job):
+            await self._read_pods()
 
     def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Starts a task. If the server refuses it something, that is shown and the others continue; any other error ends
@@ -130,7 +166,7 @@ class JobFollower:
             self._silences.add(is_away)
             self._display.trouble(f"{problem.message} Trying again.")
 
-    async def _until_finished(self) -> Json | None:
+    async def _until_finished(self) -> None:
         name, uid = self._job["metadata"]["name"], self._job["metadata"]["uid"]
         changes = follow(
             self._client,
@@ -147,13 +183,14 @@ class JobFollower:
                     continue
                 if seen.gone:
                     self._display.note(f"{self._resource.kind} {name} was deleted")
-                    return None
+                    self._is_deleted = True
+                    return
                 self._job = seen.object
                 self._show_conditions()
                 self._obstacle.look_soon()
                 self._show_progress()
                 if is_finished(self._job):
-                    return self._job
+                    return
         raise AssertionError("following never ends by itself")
 
     def _show_conditions(self) -> None:
@@ -273,14 +310,17 @@ class JobFollower:
         """The job as it was seen last."""
         return self._job
 
+    async def _read_pods(self) -> list[Json]:
+        page = await self._client.list(PODS, self._namespace, label_selector=pod_selector(self._job))
+        found = [pod for pod in page.items if is_pod_of(self._job, pod)]
+        self._pods |= {pod["metadata"]["uid"]: pod for pod in found}
+        return found
+
     async def _drain(self) -> None:
         """Waits for the logs of containers that have ended; those still running are cut off."""
         with contextlib.suppress(ApiError):
-            page = await self._client.list(PODS, self._namespace, label_selector=pod_selector(self._job))
-            for pod in page.items:
-                if is_pod_of(self._job, pod):
-                    self._pods[pod["metadata"]["uid"]] = pod
-                    self._tail_started_containers(pod)
+            for pod in await self._read_pods():
+                self._tail_started_containers(pod)
             for shown in ("type=Warning", f"reason={COLD_START}"):
                 for event in (await self._client.list(CORE_EVENTS, self._namespace, field_selector=shown)).items:
                     if self._may_concern_job(event.get("involvedObject", {})):

@@ -9,17 +9,16 @@ from typing import NamedTuple
 
 from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
-from shunter.api.resources import PODS, Resource
+from shunter.api.resources import PODS
 from shunter.jobs.failures import LOG_MARK, NamedCause, cause_and_remedy, failure_lines, only_victims
 from shunter.jobs.following.follower import JobEnd
-from shunter.jobs.following.last_pods import last_pods
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.watching import follow
 from shunter.operator.causes import Evidence
 from shunter.operator.diagnosis import TOGETHER
-from shunter.operator.overview import Overview, is_pod_of, overview, pod_selector
+from shunter.operator.overview import Overview, overview, pod_selector
 
 LATE_FAILURE_SECONDS = TOGETHER.total_seconds()
 """How long the state of the rank that the others lost is waited for."""
@@ -69,21 +68,6 @@ async def outcome(
     why, remedy = cause_and_remedy(end.job, pods, [], logs, diagnosed(end.job, Evidence(pods=pods)))
     reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it gives no reason",)
     return Outcome(end, row, reasons, without_repeated_log(failure_lines(end.job, pods, logs), why))
-
-
-async def latest(client: Client, resource: Resource, job: Json) -> Json | None:
-    """The job as it is now; None when it was deleted. Raises ApiError."""
-    metadata = job["metadata"]
-    page = await client.list(resource, metadata["namespace"], field_selector=f"metadata.name={metadata['name']}")
-    return next((one for one in page.items if one["metadata"]["uid"] == metadata["uid"]), None)
-
-
-async def end_of(client: Client, job: Json | None) -> JobEnd:
-    """How a job ended that was not followed to its end; None stands for one that was deleted. Raises ApiError."""
-    if job is None:
-        return JobEnd(None, [])
-    page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
-    return JobEnd(job, last_pods(job, [pod for pod in page.items if is_pod_of(job, pod)], ()))
 
 
 async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[Json], dict[str, list[str]]]:
