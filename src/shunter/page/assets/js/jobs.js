@@ -1,10 +1,11 @@
 /** The list of jobs. Rows in view only: at 1,000 jobs all of them cost a second of layout. */
 import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
+import { jobCommand, jobsCommand } from "./commands.js";
 import { age, count, plural, progressText } from "./format.js";
 import { COLUMNS, ageOf, countsByState, ordered, searched } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
 import { Command, Heading, Notices, Pending, Progress, STATES, State, copy } from "./parts.js";
-import { apiUrl, jobCommand, jobUrl, jobsCommand, jobsUrl, navigate } from "./route.js";
+import { apiUrl, jobUrl, jobsUrl, navigate } from "./route.js";
 
 const AROUND = 8;
 
