@@ -18,6 +18,8 @@ Loss = Literal["eager", "fused"]
 JobApi = Literal["trainjob", "pytorchjob"]
 
 MOST_NODES: Final = 64
+LEAST_PARAMETERS: Final = 10**6
+"""Below that a unit was forgotten."""
 _MAGNITUDES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _MAGNITUDE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmbt]?)", re.ASCII | re.IGNORECASE)
 
@@ -118,4 +120,12 @@ def amount(option: str, text: str) -> int:
     number = round(float(found[1]) * _MAGNITUDES[found[2].lower()]) if found else 0
     if not 1 <= number <= 10**15:
         raise InputError(f"{option} {text!r} is not a number.", f"Write it like {option} 8B, 350M or 1.5B.")
+    return number
+
+
+def parameter_count(text: str) -> int:
+    """What --params says, as `amount` reads it. InputError also for less than a million."""
+    number = amount("--params", text)
+    if number < LEAST_PARAMETERS:
+        raise InputError(f"--params {text!r} is less than a million.", "Write it like --params 8B, 350M or 1.5B.")
     return number

@@ -12,15 +12,13 @@ from shunter.sizing.config_json import read_shape
 from shunter.sizing.fits import MachineChoice, Verdict, best_choice, host_bytes
 from shunter.sizing.instances import Instance, chosen_instances
 from shunter.sizing.levers import levers
-from shunter.sizing.options import SizeOptions, amount
+from shunter.sizing.options import SizeOptions, parameter_count
 from shunter.sizing.prices import Prices
 from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
 from shunter.sizing.throughput import Throughput, pace
 
 LONGEST: Final = 8192
 """Tokens of a sequence where none are asked for."""
-LEAST_PARAMETERS: Final = 10**6
-"""Below that a unit was forgotten."""
 _ORDER: Final[tuple[Verdict, ...]] = ("fits", "tight", "unknown", "no")
 
 
@@ -129,10 +127,7 @@ def _shape(model: str, parameters: str) -> Shape:
     if bool(model) == bool(parameters):
         raise InputError("size: specify one of: a model, a config.json, --params.", "Example: shunter size Llama-3.1-8B")
     if parameters:
-        number = amount("--params", parameters)
-        if number < LEAST_PARAMETERS:
-            raise InputError(f"--params {parameters!r} is less than a million.", "Write it like --params 8B, 350M or 1.5B.")
-        return assumed(number)
+        return assumed(parameter_count(parameters))
     path = Path(model)
     if path.suffix == ".json" or path.is_file():
         return read_shape(path)
