@@ -1,10 +1,8 @@
 """Kubeconfigs: client-go's rules for which file wins, where paths lead and who we are."""
 
 import base64
-import json
 import os
 import ssl
-import stat
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from cryptography.x509.oid import NameOID
 
+from kube.kubeconfigs import config, written
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import credentials, kubeconfig
 from shunter.kube.client import connect
@@ -31,23 +30,6 @@ def no_kubeconfig(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-
-
-def config(user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None, name: str = "x") -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": f"https://{name}", **(cluster or {})}}],
-        "users": [{"name": name, "user": user or {}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": f"{name}-ns"}}],
-        "current-context": name,
-    }
-
-
-def written(path: Path, content: dict[str, Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content))
-    return path
 
 
 async def headers(path: Path) -> list[tuple[str, str]]:
@@ -256,79 +238,6 @@ async def test_a_token_is_good_while_its_file_is_being_renewed(
         await user.refresh()
     file.write_text("two")
     assert await user.headers() == (("Authorization", "Bearer two"),)
-
-
-def plugin(directory: Path, answer: dict[str, Any] | str, code: int = 0) -> dict[str, Any]:
-    """A user whose credentials a script prints; it counts its runs in the file `runs`."""
-    (directory / "answer").write_text(answer if isinstance(answer, str) else json.dumps({"status": answer}))
-    script = directory / "plugin"
-    script.write_text(
-        f'#!/bin/sh\necho x >> {directory}/runs\necho "$KUBERNETES_EXEC_INFO $WHO $1" > {directory}/info\n'
-        f"cat {directory}/answer\necho sorry >&2\nexit {code}\n"
-    )
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    return {
-        "exec": {
-            "command": "./plugin",
-            "args": ["get-token"],
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "env": [{"name": "WHO", "value": "me"}],
-            "provideClusterInfo": True,
-            "installHint": "Install it.",
-        }
-    }
-
-
-def runs(directory: Path) -> int:
-    return len((directory / "runs").read_text().split())
-
-
-@pytest.mark.integration
-async def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp_path: Path) -> None:
-    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-    answer = {"token": "t", "expirationTimestamp": later}
-    user = kubeconfig.load(written(tmp_path / "c", config(plugin(tmp_path, answer)))).credentials
-    for _ in range(3):
-        assert await user.headers() == (("Authorization", "Bearer t"),)
-    assert runs(tmp_path) == 1
-    assert await user.refresh()
-    await user.headers()
-    assert runs(tmp_path) == 2
-    info, who, argument = (tmp_path / "info").read_text().rsplit(maxsplit=2)
-    assert json.loads(info)["spec"] == {
-        "interactive": False,
-        "cluster": {"server": "https://x", "insecure-skip-tls-verify": False, "tls-server-name": ""},
-    }
-    assert (who, argument) == ("me", "get-token")
-
-
-@pytest.mark.integration
-async def test_an_expired_answer_of_a_plugin_is_renewed(tmp_path: Path) -> None:
-    answer = {"token": "t", "expirationTimestamp": (datetime.now(UTC) + timedelta(seconds=5)).isoformat()}
-    user = kubeconfig.load(written(tmp_path / "c", config(plugin(tmp_path, answer)))).credentials
-    await user.headers()
-    await user.headers()
-    assert runs(tmp_path) == 2
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("answer", "code", "said"),
-    [("{}", 3, "exited with 3: sorry. Install it."), ("hello", 0, "printed no ExecCredential")],
-)
-async def test_a_plugin_that_fails_is_said(tmp_path: Path, answer: str, code: int, said: str) -> None:
-    user = kubeconfig.load(written(tmp_path / "c", config(plugin(tmp_path, answer, code)))).credentials
-    with pytest.raises(EnvironmentProblem) as error:
-        await user.headers()
-    assert said in str(error.value)
-
-
-@pytest.mark.integration
-async def test_a_plugin_that_is_not_installed_is_said_with_its_hint(tmp_path: Path) -> None:
-    user = plugin(tmp_path, {})
-    user["exec"]["command"] = "no-such-plugin"
-    with pytest.raises(EnvironmentProblem, match=r"no-such-plugin cannot be started: .* Install it"):
-        await headers(written(tmp_path / "c", config(user)))
 
 
 async def test_a_pods_service_account_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
