@@ -14,5 +14,6 @@ What to fetch and as whom is told by the environment, as Kubeflow Trainer's init
 not fetched again, what was begun is resumed, every file is checked. Needs nothing of the cluster and, but for the errors, no
 other room of this package.
 
-Tests: tests/initializers; `files` in test_local.py, what is unfinished on disk (`.shunter-initializer`) in test_fetching.py.
+Tests: tests/initializers; `files` in test_local.py, what is unfinished on disk (`.shunter-initializer`) in test_fetching.py,
+ENDPOINT and keys of s3 in test_s3.py.
 """

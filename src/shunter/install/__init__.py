@@ -3,8 +3,10 @@
 values.py       what can be set (the chart's values)
 template.py     objects with holes and conditions: filled in here, or written as a Helm chart by scripts/generate.py
 manifests.py    the template of the installation, and `manifests(values)`
-changes.py      pure: what is to be written, deleted, left alone
-installing.py   thin: preflight, apply, prune, wait; uninstall
+changes.py      pure: what is written, left alone, pruned, and what `uninstall` removes and keeps
+preflight.py    pure: what speaks against installing
+installing.py   thin: asks preflight, applies, prunes; waiting.py waits for the pods
+removing.py     thin: `uninstall` removes, and refuses CRDs that still have jobs
 
-Tests: tests/install; preflight, waiting, removing and what was there before in test_installing.py.
+Tests: tests/install; preflight, removing and what was there before in test_installing.py.
 """

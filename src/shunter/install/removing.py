@@ -1,4 +1,4 @@
-"""Takes an installation away: what we made, last applied first. Jobs and CRDs stay unless asked for."""
+"""Takes an installation away: what `changes.to_remove` names, last applied first; CRDs that still have jobs are not removed."""
 
 from __future__ import annotations
 

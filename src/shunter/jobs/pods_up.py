@@ -65,8 +65,9 @@ def up(job: Json, pods: Sequence[Json]) -> int | None:
 
 
 def up_of(job: Json, own: Collection[PodUp]) -> int | None:
-    """All ranks of a v1 job that is well by its status are up, unless a pod is in another phase than `UP_PHASES`. For a job that
-    another controller manages, whose pods may be in another cluster, the status decides; None if it does not say."""
+    """The ranks of the job's own pods that are up, each counted once. All ranks of a v1 job that is well by its status are up,
+    unless a pod is in another phase than `UP_PHASES`. A job that another controller manages may have its pods in another cluster:
+    if it has none here, the status decides; None if it does not say."""
     if manager_of_others(job) and not own:
         return _active(job) if is_v1(job) else wanted(job) if is_well(job) else None
     if is_v1(job) and own and is_well(job) and all(pod.has_begun for pod in own):

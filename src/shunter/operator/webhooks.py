@@ -39,7 +39,7 @@ CHECK_SECONDS = 15.0
 FIRST_RETRY_SECONDS = 0.05
 RETRY_GROWTH = 1.2
 LASTING_RETRY_SECONDS = 0.2
-"""A problem is logged only after retries this long, about a second: at a start there is always one."""
+"""Problems are logged only once the pause between retries exceeds this, after about a second: at a start there is always one."""
 LONGEST_RETRY_SECONDS = 5.0
 CLAIM_SECONDS = 20.0
 """For the claim to become a Service's address and the canary to come through; afterwards, as long without a claim."""

@@ -1,1 +1,8 @@
-"""How commands are declared: shared options, completion of their values, groups that import a command when it is called."""
+"""How commands are declared: shared options, completion of their values, groups that import a command when it is called.
+
+lazy_group.py   groups, and what is said of a mistyped verb
+command.py      a command, and what is said of a mistyped option
+completion.py   values that the shell completes
+
+Tests: tests/cli/options; mistyped and missing options in tests/cli/test_wrong_flags.py.
+"""

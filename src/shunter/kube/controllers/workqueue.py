@@ -50,7 +50,7 @@ class WorkQueue:
     ) -> None:
         self._first_wait = first_wait
         self._longest_wait = longest_wait
-        self._most_of_one = max_per_namespace
+        self._max_per_namespace = max_per_namespace
         self._metrics = metrics
         self._ready: FairQueue[Key] = FairQueue()
         """Keys that wait for a worker, by namespace."""
@@ -136,7 +136,7 @@ class WorkQueue:
         namespace, key = self._next_lane(now).take()
         self._postponed.pop(key, None)
         self._worked_on[namespace] += 1
-        if namespace and self._worked_on[namespace] == self._most_of_one:
+        if namespace and self._worked_on[namespace] == self._max_per_namespace:
             for lane in self._lanes:
                 lane.hold(namespace)
         self._processing[key] = now

@@ -21,7 +21,8 @@ TORCH_GROUP = "PET_NNODES"
 
 
 def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | None:
-    """Why ranks that still run wait in vain: they started after another had succeeded, or run longer than STRAGGLER_TIMEOUT."""
+    """Why ranks that still run wait in vain: they started after another had succeeded, or still run
+    STRAGGLER_TIMEOUT after the last one."""
     if job["kind"] == "MPIJob" or all(pod.get("status", {}).get("phase") != "Succeeded" for pod in pods):
         return None
     if _runs_in_turns(job):

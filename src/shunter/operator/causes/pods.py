@@ -73,7 +73,7 @@ def _recorded_crash_loops(job: Json, pods: Sequence[Json], now: datetime) -> lis
         if failure.get("rank") is not None:
             failed.setdefault(failure["rank"], []).append(failure)
     places = {place.rank: place.label for place in (member(job, pod) for pod in pods)}
-    crash_loops = []
+    found = []
     for rank, of_rank in sorted(failed.items()):
         last = moment(of_rank[-1].get("time"))
         if len(of_rank) < LOOP_RESTARTS or last is None or now - last > STEADY:
@@ -81,8 +81,8 @@ def _recorded_crash_loops(job: Json, pods: Sequence[Json], now: datetime) -> lis
         codes = {failure.get("exitCode") for failure in of_rank}
         code = codes.pop() if len(codes) == 1 else None
         text = f"its pods fail again and again{f' with exit code {code}' if code else ''}"
-        crash_loops.append(BlockedPod(label=places.get(rank, f"rank {rank}"), word="CrashLoop", text=text, is_loop=True))
-    return crash_loops
+        found.append(BlockedPod(label=places.get(rank, f"rank {rank}"), word="CrashLoop", text=text, is_loop=True))
+    return found
 
 
 def _exit(pods: Sequence[Json]) -> str:

@@ -1,4 +1,4 @@
-"""Failed pods of TrainJobs, kept until the job's record has the failure, even if JobSet or a Job has replaced them."""
+"""Pods of TrainJobs in which something failed, kept until the job's record has the failure, even if they were replaced."""
 
 from __future__ import annotations
 

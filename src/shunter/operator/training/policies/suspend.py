@@ -1,4 +1,5 @@
-"""Suspending and resuming a job. A suspended job has no pods and no services, whatever its cleanPodPolicy.
+"""What the status and the events say of a job that is suspended or resumed; `plan.py` deletes its pods and Services, whatever its
+cleanPodPolicy.
 
 The condition Suspended is written before the pods go and taken back when the last of them has gone. While it is True no pod says
 anything about the job: how pods end that the operator has deleted is no evidence.
