@@ -72,7 +72,7 @@ async def test_what_was_seen_to_end_has_ended_though_its_logs_are_still_read() -
     end = await follower.run_until(soon(0.5))
     assert end is not None
     assert end.job == FAILED
-    assert [pod["metadata"]["name"] for pod in end.pods] == [POD["metadata"]["name"]]
+    assert end.pods == [POD]
 
 
 @pytest.mark.parametrize("status", [{"active": 2}, COMPLETE], ids=["active", "complete"])

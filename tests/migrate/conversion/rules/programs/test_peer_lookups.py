@@ -158,6 +158,10 @@ def test_pods_of_an_mpi_job_have_no_service_in_v1() -> None:
         "WORLD_SIZE=$(( $(getent ahosts $PEERS | wc -l) + 1 ))",
         "NPROC=`timeout 5 nslookup $SVC | grep -c Address`",
         "getent hosts $SVC; NUM_WORKERS=$(getent ahosts $SVC | wc -l)",
+        "torchrun --nnodes 1:$(getent ahosts $PEERS | wc -l) train.py",
+        "N=$(getent ahosts $PEERS | wc -l)\ntorchrun --nnodes=1:$N train.py",
+        "WORLD_SIZE=$(getent ahosts $PEERS \\\n  | wc -l)",
+        "A=$(getent ahosts $PEERS | wc -l)\nB=$((A * 8))\nC=$B\nexport WORLD_SIZE=$C",
     ],
 )
 def test_a_shell_that_takes_a_number_of_ranks_from_dns_is_refused(text: str) -> None:
@@ -173,6 +177,10 @@ def test_a_shell_that_takes_a_number_of_ranks_from_dns_is_refused(text: str) -> 
         'peers = socket.getaddrinfo(os.environ["PEERS"], 1)\nn = len(peers)\ninit(world_size=n)',
         'peers = socket.getaddrinfo(os.environ["PEERS"], 1)\nnum_shards = len(set(peers))',
         'world_size = int(os.popen("getent ahosts $SVC | wc -l").read())',
+        'world_size = len(\n    socket.getaddrinfo(\n        os.environ["SVC"],\n        1,\n    )\n)',
+        'init(\n    rank=0,\n    world_size=len(\n        socket.getaddrinfo(os.environ["PEERS"], 1)\n    ),\n)',
+        'def count():\n    return len(socket.getaddrinfo(os.environ["PEERS"], 1))\n\nworld_size = count()',
+        'world_size: int = len(socket.getaddrinfo(os.environ["PEERS"], 1))',
     ],
 )
 def test_python_that_takes_a_number_of_ranks_from_dns_is_refused(code: str) -> None:
@@ -196,6 +204,19 @@ def test_python_that_takes_a_number_of_ranks_from_dns_is_refused(code: str) -> N
         ),
         python('import os, socket\nprint(len(socket.getaddrinfo(os.environ["PEERS"], 1)))\ninit(world_size=4)'),
         python('import os, socket\nn = len(socket.getaddrinfo(os.environ["PEERS"], 1))\nlog(n)\nnum_shards = 4'),
+        shell("NUM_PEERS=$(getent ahosts $SVC | wc -l); echo $NUM_PEERS"),
+        shell("until [ $num_hosts -ge 3 ]; do num_hosts=$(getent ahosts $SVC | wc -l); done"),
+        shell("kafka-topics --num-partitions $(getent ahosts $BROKERS | wc -l)"),
+        shell("NUM_SHARDS=$(dig +short $REDIS_HOST | wc -l)"),
+        shell("N=$(getent ahosts $PEERS | wc -l); echo $N; N=$WORLD_SIZE; torchrun --nnodes=$N train.py"),
+        shell('echo "usage: WORLD_SIZE=$(getent ahosts $PEERS | wc -l)"'),
+        shell('EXPECTED=$WORLD_SIZE; FOUND=$(getent ahosts $PEERS | wc -l); echo "world_size=$EXPECTED found=$FOUND"'),
+        python('import os, socket\nnum_replicas = len(socket.getaddrinfo(os.environ["DB_HOST"], 1))'),
+        python('import os, socket\nprint("world_size=", len(socket.getaddrinfo(os.environ["PEERS"], 1)))'),
+        python(
+            'import os, socket\nn = len(socket.getaddrinfo(os.environ["PEERS"], 1))\nws = int(os.environ["WORLD_SIZE"])\n'
+            'print(f"world_size={ws} peers={n}")\ninit(world_size=ws, peers=n)'
+        ),
     ],
 )
 def test_a_count_that_is_only_waited_for_or_shown_is_a_warning(command: list[str]) -> None:

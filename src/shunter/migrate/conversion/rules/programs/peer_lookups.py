@@ -46,14 +46,16 @@ COUNTS = Topic(
         "another count, ranks wait for peers that never come, or shards of the data are left out or read twice."
     ),
     remedy=(
-        "Take the number of processes from WORLD_SIZE; suppress with --accept HOST029 if the name has as many addresses in v2."
+        "Take the number from a variable that v1 and v2 both set, as WORLD_SIZE, which counts the Master too; suppress with "
+        "--accept HOST029 if the name has as many addresses in v2."
     ),
-    effort=2,
+    effort=3,
     acceptable=True,
     explains=("none",),
     limits_proof=True,
 )
 _OF_MPI = "Take the number of processes from OMPI_COMM_WORLD_SIZE, or the hosts from the hostfile."
+_ACCEPT = "Suppress with --accept HOST029 if the name has as many addresses in v2."
 _LONGEST = 400
 """How many characters of a line are read about a look-up, on each side."""
 _IN_SHELL = late_pattern(rf"\b{RESOLVES}[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{{1,400}})")
@@ -77,11 +79,11 @@ _IN_PYTHON = late_pattern(
     r"\s{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 )
 _SUBSTITUTED = late_pattern(
-    r"(?:\b(\w{1,80})=|(?<!\S)--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+))[\"']?(?:\$\(\([ \t]*)?(?:\$\(|`)[ \t]*"
+    r"(?:\b(\w{1,80})=|(?<!\S)--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+))[\"']?(?:\d{1,4}:)?(?:\$\(\([ \t]*)?(?:\$\(|`)[ \t]*"
     r"(?:(?:sudo|command|timeout[ \t]+[\w.]{1,9})[ \t]+)?(?:/[\w/]{1,40}/)?\Z"
 )
 """The variable or the option that is given what a shell looks up."""
-_HOLDER = late_pattern(r"(\w{1,80})(?:[\"']\])?[ \t]{0,80}=[^\n=]{0,80}\Z")
+_HOLDER = late_pattern(r"(\w{1,80})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]{0,80}=[^\n=]{0,80}\Z")
 """The name that is given what is looked up."""
 _COUNTS = late_pattern(r"\b(?:len|sum)\(")
 _LISTS = late_pattern(r"\b(?:set|sorted)\(")
@@ -90,16 +92,25 @@ _ASSIGNMENT = late_pattern(r"(?<![\w$.])([A-Za-z_]\w*)[ \t]?=(?!=)(?=[ \t]?[^\n;
 _VARIABLE = late_pattern(r"\$\{?(\w+)\}?|os\.environ\[[\"'](\w+)[\"']\]|os\.(?:environ\.get|getenv)\([\"'](\w+)[\"'][^)]*\)")
 _JOINS = late_pattern(r"^[rbuf]{0,2}[\"']|[\"']$|[\"']\s*\+\s*|\s*\+\s*[rbuf]{0,2}[\"']|[{}]|(?<=[^\s])[\"']$")
 """What stands between the parts of a text that Python puts together."""
+_SHOWS = late_pattern(r"\b(?:echo|printf)[ \t][^;|&\n]{0,100}\Z")
+_RETURNS = late_pattern(r"^[ \t]*return\b")
+_FUNCTION = late_pattern(r"\bdef[ \t]+(\w{1,80})\(")
 _GIVEN = late_pattern(
-    r"(?:\b([A-Za-z_]\w{0,60})(?:[\"']\])?[ \t]?=(?!=)(?=[ \t]?([^\n;,]{1,80}))"
-    r"|(?<![\w-])--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+(?=[\"']?\$))(?=([^\s;]{1,80})))"
+    r"(?:\b([A-Za-z_]\w{0,60})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]?=(?!=)"
+    r"(?=[ \t]?(\$\(\([^\n;]{1,80}|[\"']?\$[^\s;,]{1,80}|[^\n;,]{1,80}))"
+    r"|(?<![\w-])--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+(?=[\"']?(?:\d+:)?[\${]))(?=([^\s;]{1,80})))"
 )
 """A variable, an argument or an option, and what it is given."""
+_WORDS = late_pattern(r"(?<![\w.])\w+(?!\.\w)")
+_SHOWN = late_pattern(r"\b(?:echo|printf|print|log\w*\.\w+|log|wandb\.\w+)\b[ \t(][^\n;|&]*")
 _NUMBER = late_pattern(
     r"(?:^|[_-])(?:world[_-]?size|nnodes|nprocs?|nproc[_-]per[_-]node|np"
-    r"|(?:num|n|number[_-]of|total|nr)[_-]?(?:nodes|processes|procs|workers|machines|replicas|shards|ranks|partitions|peers|hosts))$",
+    r"|(?:num|n|number[_-]of|total|nr)[_-]?(?:nodes|processes|procs|machines|shards|ranks|(?P<of_any>workers|replicas)))$",
     re.IGNORECASE,
 )
+"""A number of ranks or shards; `of_any`, one that services of other kinds have too."""
+_BROKEN = late_pattern(r"\\\n|(?<=[(\[,])[ \t]*\n\s*|\n\s*(?=[)\]])")
+"""Where a line goes on in the next."""
 _ONE_POD = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR", "COORDINATOR_ADDRESS", "CHIEF_ADDR", "HOSTNAME", "POD_NAME", "POD_IP"})
 """One pod in both generations: the first one, or the pod itself."""
 _OF_THE_POD = frozenset({"metadata.name", "status.podIP", "status.hostIP", "spec.nodeName"})
@@ -125,22 +136,23 @@ class _LookUp(NamedTuple):
     start: int
     name: str
     """As far as it is known."""
-    is_number: bool
-    """Whether the answers are counted for a number of ranks or shards."""
+    number: str
+    """The number of ranks or shards that is made of the count; empty for none."""
 
 
 def apply(draft: Draft) -> None:
     """Tells of each text once: of a look-up that decides a number, or else of the first."""
     for programs in all_programs(draft):
         for text, spot in programs.texts:
-            look_ups = [*_look_ups(draft, _read(text, programs.container))]
+            is_read = _IN_SHELL.search(text) or _IN_PYTHON.search(text)
+            look_ups = [*_look_ups(draft, _read(text, programs.container))] if is_read else []
             if not look_ups:
                 continue
-            found = next((one for one in look_ups if one.is_number), look_ups[0])
+            found = next((one for one in look_ups if one.number), look_ups[0])
             path, offset = place(programs, spot, spot.offset(found.start))
             says = _message(draft, programs, quoted(text, found.start, spot, with_number=True), found)
-            topic = COUNTS if found.is_number else PEERS
-            draft.report(topic, path, says, remedy=_OF_MPI if _is_mpi(draft) else "", offset=offset)
+            topic, of_mpi = (COUNTS, f"{_OF_MPI} {_ACCEPT}") if found.number else (PEERS, _OF_MPI)
+            draft.report(topic, path, says, remedy=of_mpi if _is_mpi(draft) else "", offset=offset)
 
 
 def _message(draft: Draft, programs: Programs, line: str, look_up: _LookUp) -> str:
@@ -149,9 +161,9 @@ def _message(draft: Draft, programs: Programs, line: str, look_up: _LookUp) -> s
     hosts = [host for host in draft.hosts if name and host.startswith(f"{name}-")] or [*draft.hosts]
     what = f"{name}, which" if name else "a name that"
     in_v1 = "no Service for the pods of an MPIJob" if _is_mpi(draft) else f"a Service for each ({', '.join(hosts[:3])})"
-    does = "takes a number from" if look_up.is_number else "looks up"
+    number = f", and {look_up.number} is made of their count" if look_up.number else ""
     return (
-        f"{line} {does} {what} may stand for several pods: v1 has {in_v1}, v2 "
+        f"{line} looks up {what} may stand for several pods{number}: v1 has {in_v1}, v2 "
         f"one of the name {draft.name} with {pods} address{'es' if pods > 1 else ''}, and {first} for the first pod."
     )
 
@@ -161,7 +173,7 @@ def _is_mpi(draft: Draft) -> bool:
 
 
 def _read(text: str, container: Json) -> _Text:
-    code = without_comments(text)
+    code = _BROKEN.sub(lambda match: " " * len(match[0]), without_comments(text))
     assigned: dict[str, int] = {}
     for match in _ASSIGNMENT.finditer(code):
         assigned[match[1]] = -1 if match[1] in assigned else match.end()
@@ -188,38 +200,69 @@ def _look_ups(draft: Draft, text: _Text) -> Iterator[_LookUp]:
                 word[:1] not in "-+@"
                 and (name := _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)) is not None
             ):
-                yield _LookUp(match.start(), name, is_counted and _is_number(text, _substituted_for(before)))
+                number = _number(text, _substituted_for(before), word, name) if is_counted else ""
+                yield _LookUp(match.start(), name, number)
     for match in _IN_PYTHON.finditer(text.code):
         is_counted, is_listed = _use_in_python(text, match)
         name = _peers(draft, text, match["words"], is_counted=is_counted, is_listed=is_listed)
         if name is not None:
-            holder = _HOLDER.search(_line_before(text, match)[-240:])
-            yield _LookUp(match.start("words"), name, is_counted and _is_number(text, holder[1] if holder else ""))
+            number = _number(text, _held_by(text, match), match["words"], name) if is_counted else ""
+            yield _LookUp(match.start("words"), name, number)
 
 
 def _substituted_for(before: str) -> str:
     """The variable or the option that gets what a shell looks up, from the text before the look-up; empty where none does. In
     Python the shell's program is a text: `size = int(os.popen("getent`."""
+    if _SHOWS.search(before):
+        return ""
     if found := _SUBSTITUTED.search(before):
         return found[1] or found[2]
     found = _HOLDER.search(before.rpartition("\n")[2]) if before.endswith(("'", '"')) else None
     return found[1] if found else ""
 
 
-def _is_number(text: _Text, holder: str) -> bool:
-    """Whether a variable or an option is a number of ranks or shards, or such a number is made of it."""
-    return bool(holder) and (_NUMBER.search(holder) is not None or holder in _makes_numbers(text.code))
+def _held_by(text: _Text, look_up: re.Match[str]) -> str:
+    """The name that gets what Python looks up, of a variable, an argument or the function that returns it; empty for none."""
+    line = _line_before(text, look_up)
+    if _RETURNS.search(line):
+        functions = _FUNCTION.findall(text.code, max(look_up.start() - _LONGEST, 0), look_up.start())
+        return functions[-1] if functions else ""
+    holder = None if _SHOWN.search(line) else _HOLDER.search(line[-240:])
+    return holder[1] if holder else ""
+
+
+def _number(text: _Text, holder: str, word: str, name: str) -> str:
+    """The number of ranks or shards that is the holder, or is made of it; empty where there is none. A name that is not known may
+    be that of another service: a database has replicas and a host, too."""
+    if not holder:
+        return ""
+    if (found := _NUMBER.search(holder)) is None:
+        # A name that is used for several things may hold something else by then.
+        number = "" if text.assigned.get(holder) == -1 else _made_of(text.code).get(holder, "")
+        found = _NUMBER.search(number)
+    else:
+        number = holder
+    if found is None:
+        return ""
+    is_one_host = any((match[1] or match[2] or match[3]).endswith("_HOST") for match in _VARIABLE.finditer(word))
+    return "" if not name and (found["of_any"] or is_one_host) else number
 
 
 @lru_cache(maxsize=16)
-def _makes_numbers(code: str) -> frozenset[str]:
-    """The names that stand in what numbers of ranks or shards are given, or in what such a name is given."""
+def _made_of(code: str) -> Mapping[str, str]:
+    """Of each name in what a number of ranks or shards is given, or in what such a name is given: that number."""
     given: dict[str, set[str]] = {}
-    for match in _GIVEN.finditer(code):
+    for match in _GIVEN.finditer(_SHOWN.sub("", code)):
         name, value = (match[1], match[2]) if match[1] else (match[3], match[4])
-        given.setdefault(name, set()).update(re.findall(r"\w+", value))
-    first = {word for name, words in given.items() if _NUMBER.search(name) for word in words}
-    return frozenset(first.union(*(given.get(name, ()) for name in first)))
+        given.setdefault(name, set()).update(_WORDS.findall(value))
+    made = {word: name for name, words in given.items() if _NUMBER.search(name) for word in words}
+    left = [*made]
+    while left:
+        name = left.pop()
+        new = given.get(name, set()) - made.keys()
+        made |= dict.fromkeys(new, made[name])
+        left += new
+    return made
 
 
 def _line_before(text: _Text, look_up: re.Match[str]) -> str:
