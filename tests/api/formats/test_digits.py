@@ -12,8 +12,10 @@ from shunter.api.formats.digits import port_number, whole_number
     [
         ("0", 0),
         ("007", 7),
-        ("9" * 19, 10**19 - 1),
+        (str(2**63 - 1), 2**63 - 1),
+        (str(2**63), None),
         ("9" * 20, None),
+        ("0" * 5000 + "7", 7),
         ("1" * 5000, None),
         ("", None),
         ("-1", None),

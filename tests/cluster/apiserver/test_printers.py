@@ -224,3 +224,16 @@ def test_what_is_no_date_on_any_calendar_is_shown_as_invalid(text: str) -> None:
     )
     cells = custom_printer(thing).cells({"metadata": {"name": "a"}, "spec": {"when": text}}, NOW)
     assert cells == ["a", "<invalid>"]
+
+
+WHOLE_NUMBERS = {
+    ("apps", "ReplicaSet"): ["Desired", "Current", "Ready"],
+    ("apps", "DaemonSet"): ["Desired", "Current", "Ready", "Up-to-date", "Available"],
+    ("policy", "PodDisruptionBudget"): ["Allowed Disruptions"],
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE_NUMBERS, ids=[kind for _, kind in WHOLE_NUMBERS])
+def test_counts_are_columns_of_whole_numbers(kind: tuple[str, str]) -> None:
+    """Clients sort such columns as numbers."""
+    assert [one.name for one in WORKLOADS[kind].columns if one.type == "integer"] == WHOLE_NUMBERS[kind]

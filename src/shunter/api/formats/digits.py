@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-MOST_DIGITS = 19
-"""What 64 bits hold."""
+LARGEST = 2**63 - 1
+"""What Go's Atoi reads at most."""
 
 
 def whole_number(text: str) -> int | None:
-    """The number that decimal digits write, as Go reads them; None for any other text, and for more than `MOST_DIGITS`."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
+    """The number that decimal digits write, as Go reads them; None for any other text, and for more than `LARGEST`."""
+    digits = text.lstrip("0")
+    if not text.isascii() or not text.isdecimal() or len(digits) > len(str(LARGEST)):
+        return None
+    number = int(digits or "0")
+    return number if number <= LARGEST else None
 
 
 def port_number(text: str) -> int | None:

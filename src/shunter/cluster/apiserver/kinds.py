@@ -121,7 +121,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Status is a subresource: main writes keep the stored status, status writes keep everything else."""
     scale: ScalePaths | None = None
     columns: tuple[Column, ...] = ()
-    """Custom kinds: additionalPrinterColumns. Built-in kinds have row functions in tables.py instead."""
+    """Custom kinds: additionalPrinterColumns. Built-in kinds have row functions in printers/ instead."""
     selectable_fields: tuple[str, ...] = ()
     """Dotted paths usable in fieldSelector besides metadata.name and metadata.namespace."""
     stored_fields: Mapping[str, str] = {}

@@ -1,4 +1,4 @@
-"""A reconciler made of functions, for controllers that keep nothing between two reconciles."""
+"""A reconciler made of functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ Observed = TypeVar("Observed")
 
 
 class FunctionReconciler(Generic[Observed]):
-    """Calls the given functions. Without `plan_failure` a failed write is retried and not recorded."""
+    """Calls the given functions. Without `plan_failure` a failed write is retried, and recorded by its own event
+    only."""
 
     def __init__(
         self,

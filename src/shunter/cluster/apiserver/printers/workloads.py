@@ -233,7 +233,7 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     ),
     ("apps", "ControllerRevision"): Printer(columns(NAME, "Controller", "Revision", AGE), _controller_revision),
     ("policy", "PodDisruptionBudget"): Printer(
-        columns(NAME, "Min Available", "Max Unavailable", "Allowed Disruptions", AGE), _disruption_budget
+        columns(NAME, "Min Available", "Max Unavailable", column("Allowed Disruptions", "integer"), AGE), _disruption_budget
     ),
     ("autoscaling", "HorizontalPodAutoscaler"): Printer(
         columns(NAME, "Reference", "Targets", "MinPods", "MaxPods", "Replicas", AGE), _autoscaler

@@ -17,6 +17,12 @@ def test_other_texts_and_more_than_100_percent_are_refused(value: int | str) -> 
     assert share_errors("f", value) + whole_errors("f", value)
 
 
-def test_a_percentage_of_thousands_of_digits_is_read_as_go_reads_it() -> None:
-    """Go's Atoi fails for it, and the rule about 100% then does not apply."""
-    assert share_errors("f", "9" * 5000 + "%") + whole_errors("f", "9" * 5000 + "%") == []
+@pytest.mark.parametrize("digits", ["9" * 20, "9" * 5000, "0" * 30 + "101", str(2**63)])
+def test_a_percentage_of_many_digits_is_more_than_100(digits: str) -> None:
+    """Go's Atoi reads the largest number that it knows."""
+    assert share_errors("f", f"{digits}%") == []
+    assert ["must not be greater than 100%" in error.body for error in whole_errors("f", f"{digits}%")] == [True]
+
+
+def test_zeros_in_front_do_not_count() -> None:
+    assert whole_errors("f", f"{'0' * 30}100%") == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, required
-from shunter.api.formats.digits import whole_number
+from shunter.api.formats.digits import LARGEST, whole_number
 from shunter.api.meta import Json
 from shunter.api.names import label_faults
 from shunter.api.selectors import selects
@@ -235,8 +235,14 @@ def whole_errors(field: str, value: int | str) -> list[FieldError]:
 
 
 def _amount(value: int | str) -> int:
-    """The number of either; 0 for what is neither."""
-    return value if isinstance(value, int) else whole_number(value.removesuffix("%")) or 0
+    """The number of either; 0 for what is neither. More digits than Go reads stand for the largest number, as there."""
+    if isinstance(value, int):
+        return value
+    digits = value.removesuffix("%")
+    number = whole_number(digits)
+    if number is None and digits.isascii() and digits.isdecimal():
+        return LARGEST
+    return number or 0
 
 
 def _with_claims(spec: Json) -> Json:
