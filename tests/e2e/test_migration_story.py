@@ -79,6 +79,10 @@ class Story:
         self.cluster.kubectl("patch", "trainjob", train_job, "-n", self.namespace, "--type=merge", "-p", patch)
         self.wait(f"trainjob/{train_job}", "Complete")
 
+    def printed(self, pod: str) -> str:
+        """Nothing while it has not started."""
+        return self.cluster.try_kubectl("logs", pod, "-n", self.namespace).stdout
+
     def names(self, kind: str) -> list[str]:
         found = self.cluster.kubectl("get", kind, "-n", self.namespace, "-o", "name").split()
         return sorted(name.partition("/")[2] for name in found)
@@ -110,6 +114,8 @@ def assessed(story: Story) -> None:
     story.cluster.kubectl("apply", "-f", str(jobs))
     story.wait("pytorchjob/had-finished", "Succeeded")
     story.wait("pytorchjob/runs-and-is-moved", "Running")
+    # It is Running before its worker's program is: what that had not printed could not be compared.
+    eventually(lambda: all("step=3" in story.printed(f"runs-and-is-moved-{replica}-0") for replica in ("master", "worker")))
     listed = json.loads(story.here("inventory", "--cluster", "-o", "json").stdout)
     assert listed["jobs"] == len(PROGRAMS)
 
