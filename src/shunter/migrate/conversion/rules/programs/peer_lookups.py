@@ -92,24 +92,27 @@ _ASSIGNMENT = late_pattern(r"(?<![\w$.])([A-Za-z_]\w*)[ \t]?=(?!=)(?=[ \t]?[^\n;
 _VARIABLE = late_pattern(r"\$\{?(\w+)\}?|os\.environ\[[\"'](\w+)[\"']\]|os\.(?:environ\.get|getenv)\([\"'](\w+)[\"'][^)]*\)")
 _JOINS = late_pattern(r"^[rbuf]{0,2}[\"']|[\"']$|[\"']\s*\+\s*|\s*\+\s*[rbuf]{0,2}[\"']|[{}]|(?<=[^\s])[\"']$")
 """What stands between the parts of a text that Python puts together."""
-_SHOWS = late_pattern(r"\b(?:echo|printf)[ \t][^;|&\n]{0,100}\Z")
+_IN_OUTPUT = late_pattern(r"\b(?:echo|printf)[ \t][^;|&\n]{0,100}\Z")
+"""What stands before a look-up of which the answer is only shown."""
 _RETURNS = late_pattern(r"^[ \t]*return\b")
 _FUNCTION = late_pattern(r"\bdef[ \t]+(\w{1,80})\(")
-_GIVEN = late_pattern(
+_ASSIGNED = late_pattern(
     r"(?:\b([A-Za-z_]\w{0,60})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]?=(?!=)"
     r"(?=[ \t]?(\$\(\([^\n;]{1,80}|[\"']?\$[^\s;,]{1,80}|[^\n;,]{1,80}))"
     r"|(?<![\w-])--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+(?=[\"']?(?:\d+:)?[\${]))(?=([^\s;]{1,80})))"
 )
 """A variable, an argument or an option, and what it is given."""
 _WORDS = late_pattern(r"(?<![\w.])\w+(?!\.\w)")
-_SHOWN = late_pattern(r"\b(?:echo|printf|print|log\w*\.\w+|log|wandb\.\w+)\b[ \t(][^\n;|&]*")
-_NUMBER = late_pattern(
+"""Names in a value, but for those of a module and of its attributes."""
+_OUTPUT = late_pattern(r"\b(?:echo|printf|print|log\w*\.\w+|log|wandb\.\w+)\b[ \t(][^\n;|&]*")
+"""What is only shown."""
+_RANK_COUNT = late_pattern(
     r"(?:^|[_-])(?:world[_-]?size|nnodes|nprocs?|nproc[_-]per[_-]node|np"
     r"|(?:num|n|number[_-]of|total|nr)[_-]?(?:nodes|processes|procs|machines|shards|ranks|(?P<of_any>workers|replicas)))$",
     re.IGNORECASE,
 )
 """A number of ranks or shards; `of_any`, one that services of other kinds have too."""
-_BROKEN = late_pattern(r"\\\n|(?<=[(\[,])[ \t]*\n\s*|\n\s*(?=[)\]])")
+_CONTINUATION = late_pattern(r"\\\n|(?<=[(\[,])[ \t]*\n\s*|\n\s*(?=[)\]])")
 """Where a line goes on in the next."""
 _ONE_POD = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR", "COORDINATOR_ADDRESS", "CHIEF_ADDR", "HOSTNAME", "POD_NAME", "POD_IP"})
 """One pod in both generations: the first one, or the pod itself."""
@@ -173,7 +176,7 @@ def _is_mpi(draft: Draft) -> bool:
 
 
 def _read(text: str, container: Json) -> _Text:
-    code = _BROKEN.sub(lambda match: " " * len(match[0]), without_comments(text))
+    code = _CONTINUATION.sub(lambda match: " " * len(match[0]), without_comments(text))
     assigned: dict[str, int] = {}
     for match in _ASSIGNMENT.finditer(code):
         assigned[match[1]] = -1 if match[1] in assigned else match.end()
@@ -200,20 +203,20 @@ def _look_ups(draft: Draft, text: _Text) -> Iterator[_LookUp]:
                 word[:1] not in "-+@"
                 and (name := _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)) is not None
             ):
-                number = _number(text, _substituted_for(before), word, name) if is_counted else ""
+                number = _count_made_of(text, _substituted_for(before), word, name) if is_counted else ""
                 yield _LookUp(match.start(), name, number)
     for match in _IN_PYTHON.finditer(text.code):
         is_counted, is_listed = _use_in_python(text, match)
         name = _peers(draft, text, match["words"], is_counted=is_counted, is_listed=is_listed)
         if name is not None:
-            number = _number(text, _held_by(text, match), match["words"], name) if is_counted else ""
+            number = _count_made_of(text, _held_by(text, match), match["words"], name) if is_counted else ""
             yield _LookUp(match.start("words"), name, number)
 
 
 def _substituted_for(before: str) -> str:
     """The variable or the option that gets what a shell looks up, from the text before the look-up; empty where none does. In
     Python the shell's program is a text: `size = int(os.popen("getent`."""
-    if _SHOWS.search(before):
+    if _IN_OUTPUT.search(before):
         return ""
     if found := _SUBSTITUTED.search(before):
         return found[1] or found[2]
@@ -227,19 +230,19 @@ def _held_by(text: _Text, look_up: re.Match[str]) -> str:
     if _RETURNS.search(line):
         functions = _FUNCTION.findall(text.code, max(look_up.start() - _LONGEST, 0), look_up.start())
         return functions[-1] if functions else ""
-    holder = None if _SHOWN.search(line) else _HOLDER.search(line[-240:])
+    holder = None if _OUTPUT.search(line) else _HOLDER.search(line[-240:])
     return holder[1] if holder else ""
 
 
-def _number(text: _Text, holder: str, word: str, name: str) -> str:
+def _count_made_of(text: _Text, holder: str, word: str, name: str) -> str:
     """The number of ranks or shards that is the holder, or is made of it; empty where there is none. A name that is not known may
     be that of another service: a database has replicas and a host, too."""
     if not holder:
         return ""
-    if (found := _NUMBER.search(holder)) is None:
+    if (found := _RANK_COUNT.search(holder)) is None:
         # A name that is used for several things may hold something else by then.
-        number = "" if text.assigned.get(holder) == -1 else _made_of(text.code).get(holder, "")
-        found = _NUMBER.search(number)
+        number = "" if text.assigned.get(holder) == -1 else _counts_by_source(text.code).get(holder, "")
+        found = _RANK_COUNT.search(number)
     else:
         number = holder
     if found is None:
@@ -249,13 +252,13 @@ def _number(text: _Text, holder: str, word: str, name: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _made_of(code: str) -> Mapping[str, str]:
+def _counts_by_source(code: str) -> Mapping[str, str]:
     """Of each name in what a number of ranks or shards is given, or in what such a name is given: that number."""
     given: dict[str, set[str]] = {}
-    for match in _GIVEN.finditer(_SHOWN.sub("", code)):
+    for match in _ASSIGNED.finditer(_OUTPUT.sub("", code)):
         name, value = (match[1], match[2]) if match[1] else (match[3], match[4])
         given.setdefault(name, set()).update(_WORDS.findall(value))
-    made = {word: name for name, words in given.items() if _NUMBER.search(name) for word in words}
+    made = {word: name for name, words in given.items() if _RANK_COUNT.search(name) for word in words}
     left = [*made]
     while left:
         name = left.pop()
