@@ -32,7 +32,8 @@ class Resource(NamedTuple):
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def typed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """An object of the kind with these fields: the API server leaves apiVersion and kind out of the items of a list."""
+        """An object of the kind, or a reference to one, with these fields. The API server leaves apiVersion and kind out of the
+        items of a list."""
         return {"apiVersion": self.api_version, "kind": self.kind, **fields}
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:

@@ -39,7 +39,7 @@ async def readable_job(client: Client, name: str, namespace: str = "") -> tuple[
 
 def as_job(resource: Resource, found: Json) -> Json:
     """An object of a list or a GET, with its kind; a JobSet as the job that it stands for."""
-    return as_training(found) if resource == JOBSETS else {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+    return as_training(found) if resource == JOBSETS else resource.typed(found)
 
 
 async def _own_jobset(client: Client, name: str, namespace: str) -> tuple[Resource, Json]:

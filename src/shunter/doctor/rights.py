@@ -42,7 +42,7 @@ def _has(values: list[str] | None, wanted: str) -> bool:
 
 async def rights_in(client: Client, namespace: str) -> Rights:
     """What the user may do there; not known where the server does not say."""
-    body = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": {"namespace": namespace}}
+    body = REVIEWS.typed({"spec": {"namespace": namespace}})
     try:
         status = (await client.create(REVIEWS, body)).get("status") or {}
     except ApiError:

@@ -113,7 +113,7 @@ async def made_by_us(client: Client, served: Collection[str]) -> list[Json]:
         # NotFound: a group of which only other kinds are there, as when the deletion of CRDs was cut off.
         with contextlib.suppress(NotFound):
             page = await client.list(resource, label_selector=MADE_BY_US)
-            found += [{"apiVersion": resource.api_version, "kind": resource.kind, **obj} for obj in page.items]
+            found += [resource.typed(obj) for obj in page.items]
     return found
 
 

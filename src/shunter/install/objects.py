@@ -23,4 +23,4 @@ def obj(
     metadata["labels"] = {**LABELS, **labels}
     if annotations is not None:
         metadata["annotations"] = annotations
-    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, **rest}
+    return resource.typed({"metadata": metadata, **rest})

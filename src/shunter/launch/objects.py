@@ -123,7 +123,7 @@ def train_job(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str
         spec["activeDeadlineSeconds"] = options.deadline_seconds
     if not labels:
         del metadata["labels"]
-    job = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata, "spec": spec}
+    job = TRAIN_JOBS.typed({"metadata": metadata, "spec": spec})
     return with_fabric(job, options.fabric) if options.fabric else job
 
 

@@ -88,7 +88,7 @@ async def scale_pytorchjob(client: Client, resource: Resource, job: Json, nodes:
     patch: Json = {"spec": {"replicas": workers}}
     await client.patch(resource, metadata["name"], metadata["namespace"], patch, subresource="scale")
     written = await client.get(resource, metadata["name"], metadata["namespace"])
-    return ScaledJob(job, {"apiVersion": resource.api_version, "kind": resource.kind, **written})
+    return ScaledJob(job, resource.typed(written))
 
 
 async def runtime_in_use(client: Client, job: Json) -> Json:
@@ -171,4 +171,4 @@ async def _pods(client: Client, job: Json) -> list[str]:
 
 
 def _named(job: Json) -> Json:
-    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, **job}
+    return TRAIN_JOBS.typed(job)

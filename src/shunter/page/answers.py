@@ -48,7 +48,7 @@ async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> st
     """The text of the job, or of one of its pods. InputError for a pod that is another job's, NotFound for one that is gone."""
     _, found = await found_job(viewer, job)
     if pod:
-        shown = {"apiVersion": PODS.api_version, "kind": PODS.kind, **(await viewer.client.get(PODS, pod, job.namespace))}
+        shown = PODS.typed(await viewer.client.get(PODS, pod, job.namespace))
         if not is_pod_of(found, shown):
             raise InputError(f"Pod {job.namespace}/{pod} is not a pod of {job.kind} {job.name}.")
         return object_text(shown, shows_credentials=reveal)

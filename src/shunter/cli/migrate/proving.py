@@ -75,7 +75,7 @@ def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], 
             found: list[Json] = []
             for resource in (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES):
                 items = (await client.list(resource, namespace if resource.namespaced else "")).items
-                found += [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in items]
+                found += [resource.typed(item) for item in items]
             return found
 
     return [*objects, *asyncio.run(listed())], told

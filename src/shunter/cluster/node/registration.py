@@ -217,13 +217,13 @@ async def _renew(client: Client, name: str, uid: str) -> None:
         "leaseDurationSeconds": LEASE_SECONDS,
         "renewTime": rfc3339_micro(datetime.now(UTC)),
     }
-    owners = [{"apiVersion": NODES.api_version, "kind": NODES.kind, "name": name, "uid": uid}]
+    owners = [NODES.typed({"name": name, "uid": uid})]
     try:
         await client.patch(LEASES, name, LEASE_NAMESPACE, {"metadata": {"ownerReferences": owners}, "spec": spec})
     except NotFound:
         await client.get(NODES, name, view=dict)
         metadata = {"name": name, "namespace": LEASE_NAMESPACE, "ownerReferences": owners}
-        body = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
+        body = LEASES.typed({"metadata": metadata, "spec": spec})
         await client.create(LEASES, body)
 
 

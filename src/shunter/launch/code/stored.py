@@ -97,7 +97,7 @@ async def users(client: Client, namespace: str, short: str, digest: str) -> list
 def owner_reference(job: Json) -> Json:
     """What makes an object one of this TrainJob's."""
     metadata = job["metadata"]
-    return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "name": metadata["name"], "uid": metadata["uid"]}
+    return TRAIN_JOBS.typed({"name": metadata["name"], "uid": metadata["uid"]})
 
 
 def _references(jobs: Iterable[Json], digest: str) -> Iterable[Json]:

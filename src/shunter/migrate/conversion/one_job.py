@@ -195,7 +195,7 @@ def _runtime(draft: Draft) -> Json | None:
         **provenance.of_runtime(),
         **argo.runtime_annotations(draft.source.metadata.get("annotations") or {}),
     }
-    return {"apiVersion": TRAINING_RUNTIMES.api_version, "kind": TRAINING_RUNTIMES.kind, "metadata": metadata, "spec": spec}
+    return TRAINING_RUNTIMES.typed({"metadata": metadata, "spec": spec})
 
 
 ARRANGERS: dict[str, Arranger] = arrangers()

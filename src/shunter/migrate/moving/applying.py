@@ -280,7 +280,7 @@ async def _v1_job(client: Client, title: str) -> Json | None:
     """The job of that title; None when there is none."""
     resource, namespace, name = v1_job_of(title)
     found = await client.find(resource, name, namespace)
-    return None if found is None else {"apiVersion": resource.api_version, "kind": resource.kind, **found}
+    return None if found is None else resource.typed(found)
 
 
 async def _pods(client: Client, job: Json) -> int:

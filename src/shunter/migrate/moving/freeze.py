@@ -57,7 +57,7 @@ def policy(plan_id: str) -> Json:
         "matchConstraints": {"matchPolicy": "Exact", "resourceRules": [rule]},
         "validations": [{"expression": "false", "message": MESSAGE}],
     }
-    return {"apiVersion": POLICIES.api_version, "kind": POLICIES.kind, "metadata": _metadata(plan_id), "spec": spec}
+    return POLICIES.typed({"metadata": _metadata(plan_id), "spec": spec})
 
 
 def binding(plan_id: str, namespaces: Sequence[str]) -> Json:
@@ -66,7 +66,7 @@ def binding(plan_id: str, namespaces: Sequence[str]) -> Json:
     if namespaces:
         chosen = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(namespaces)}
         spec["matchResources"] = {"namespaceSelector": {"matchExpressions": [chosen]}}
-    return {"apiVersion": BINDINGS.api_version, "kind": BINDINGS.kind, "metadata": _metadata(plan_id), "spec": spec}
+    return BINDINGS.typed({"metadata": _metadata(plan_id), "spec": spec})
 
 
 async def is_possible(client: Client) -> bool:

@@ -62,7 +62,7 @@ class LiveCluster:
     async def get(self, spot: Spot) -> Json | None:
         """Read from the server at each call; an object has its kind and apiVersion, which lists leave out."""
         found = await self._client.find(spot.resource, spot.name, spot.namespace)
-        return None if found is None else {"apiVersion": spot.resource.api_version, "kind": spot.resource.kind, **found}
+        return None if found is None else spot.resource.typed(found)
 
     async def train_jobs(self, namespace: str) -> Sequence[Json]:
         """Listed each time; none where the cluster serves no TrainJobs."""

@@ -28,11 +28,7 @@ async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -
     """Whether each of v1's definitions, or of some, can be deleted. EnvironmentProblem when not all objects that may need them
     can be read."""
     definitions = (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items
-    ours = [
-        {"apiVersion": CUSTOM_RESOURCE_DEFINITIONS.api_version, "kind": CUSTOM_RESOURCE_DEFINITIONS.kind, **crd}
-        for crd in definitions
-        if crd["metadata"]["name"] in names
-    ]
+    ours = [CUSTOM_RESOURCE_DEFINITIONS.typed(crd) for crd in definitions if crd["metadata"]["name"] in names]
     kinds = {V1_DEFINITIONS[name] for name in names}
     found = await live.jobs(client, kinds=[resource for resource in live.KINDS if resource.kind in kinds])
     held = await releases(client, [live.ALL])
@@ -56,7 +52,7 @@ async def keep(client: Client, found: Sequence[Ending], directory: Path) -> None
     for ending in found:
         if ending.step is not None:
             crd = await client.get(CUSTOM_RESOURCE_DEFINITIONS, ending.definition)
-            body = {"apiVersion": CUSTOM_RESOURCE_DEFINITIONS.api_version, "kind": CUSTOM_RESOURCE_DEFINITIONS.kind, **crd}
+            body = CUSTOM_RESOURCE_DEFINITIONS.typed(crd)
             write_whole(directory / f"{ending.definition}.yaml", msgspec.yaml.encode(clean(body)).decode())
 
 

@@ -85,7 +85,7 @@ class JobView:
         self._namespace = namespace
         self._name = name
         self._shared: dict[bytes, Any] = {}
-        stub = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
+        stub = resource.typed({"metadata": {"name": name}})
         named = f"metadata.name={name}"
         watches = [
             Watch(

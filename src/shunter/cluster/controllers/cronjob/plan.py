@@ -171,7 +171,7 @@ def _job(cron_job: CronJob, owner: Owner, at: datetime, name: str) -> Json:
     }
     if source.get("labels"):
         metadata["labels"] = source["labels"]
-    return {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "metadata": metadata, "spec": template.get("spec") or {}}
+    return JOBS.typed({"metadata": metadata, "spec": template.get("spec") or {}})
 
 
 def _removals(observed: Observed) -> Iterable[Delete]:

@@ -48,7 +48,7 @@ def creation(owner: Owner, name: str, template: Json, *, labels: dict[str, str],
     if owner.metadata.annotations:
         metadata["annotations"] = owner.metadata.annotations
     resource = CONTROLLER_REVISIONS
-    body: Json = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+    body: Json = resource.typed({"metadata": metadata})
     return Create(resource=resource, body={**body, "data": data_of(template), "revision": number})
 
 

@@ -139,4 +139,4 @@ async def require_namespaces(client: Client, namespaces: Iterable[str]) -> None:
 
 def source(item: Json, resource: Resource) -> SourceObject:
     """An item of a list, of which the API server leaves kind and version out."""
-    return SourceObject({"apiVersion": resource.api_version, "kind": resource.kind, **item}, CLUSTER)
+    return SourceObject(resource.typed(item), CLUSTER)

@@ -39,7 +39,7 @@ async def listed(client: Client, resource: Resource, namespaces: Collection[str]
             items = (await client.list(resource, namespace)).items
         except NotFound:
             return []
-        found += [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+        found += [resource.typed(item) for item in items]
     return found
 
 

@@ -129,7 +129,7 @@ async def _listed(client: Client, resource: Resource, namespaces: Sequence[str])
             return None
         except NotFound:
             return ()
-        found += [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+        found += [resource.typed(item) for item in items]
     return found
 
 
@@ -165,7 +165,7 @@ async def dried(client: Client, served: Collection[str], resource: Resource, spe
     if resource.api_version not in served:
         return None
     metadata = {"name": CANARY, "namespace": namespace}
-    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
+    body = resource.typed({"metadata": metadata, "spec": spec})
     try:
         await client.create(resource, body, dry_run=True)
     except AlreadyExists:

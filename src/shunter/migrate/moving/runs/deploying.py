@@ -70,7 +70,7 @@ async def start(client: Client, trial: Trial) -> Json:
     try:
         job = await client.create(TRAIN_JOBS, trial.train_job, field_validation="Strict")
         made.insert(0, (TRAIN_JOBS, job))
-        owner = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "name": trial.name, "uid": job["metadata"]["uid"]}
+        owner = TRAIN_JOBS.typed({"name": trial.name, "uid": job["metadata"]["uid"]})
         await client.patch(TRAINING_RUNTIMES, trial.name, trial.namespace, {"metadata": {"ownerReferences": [owner]}})
     except ApiError:
         for resource, obj in made:
