@@ -44,30 +44,6 @@ def minimal(**spec: Any) -> PyTorchJob:
     return job({"metadata": {"name": "job"}, "spec": {"pytorchReplicaSpecs": replicas, **spec}})
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "refused"),
-    [
-        ({}, {}, False),
-        ({}, {"managedBy": "kubeflow.org/training-operator"}, True),
-        ({"managedBy": "kueue.x-k8s.io/multikueue"}, {}, True),
-        ({"managedBy": "kueue.x-k8s.io/multikueue"}, {"managedBy": "kueue.x-k8s.io/multikueue"}, False),
-    ],
-    ids=["never set", "added", "removed", "kept"],
-)
-def test_managed_by_never_changes(before: dict[str, str], after: dict[str, str], refused: bool) -> None:
-    errors = pytorch_rules.errors(minimal(runPolicy=after), minimal(runPolicy=before))
-    value = f'"{after["managedBy"]}"' if after else "null"
-    assert [str(error) for error in errors] == (
-        [f"spec.runPolicy.managedBy: Invalid value: {value}: field is immutable"] if refused else []
-    )
-
-
-@pytest.mark.parametrize("spec", [{"pytorchReplicaSpecs": {}}, {}], ids=["empty", "absent"])
-def test_a_job_without_roles_is_refused(spec: dict[str, Any]) -> None:
-    errors = pytorch_rules.errors(job({"metadata": {"name": "job"}, "spec": spec}), None)
-    assert aggregate(errors) == "spec.pytorchReplicaSpecs: Required value: must be required"
-
-
 def defaulted(**spec: Any) -> PyTorchJobSpec:
     return pytorch_rules.with_defaults(minimal(**spec).spec)
 
@@ -81,45 +57,6 @@ def test_defaults_fill_what_is_missing_and_keep_the_rest() -> None:
         "Worker": (1, "OnFailure"),
     }
     assert spec.nproc_per_node == "auto"
-
-
-def test_defaults_leave_the_given_object_alone() -> None:
-    given = minimal()
-    pytorch_rules.with_defaults(given.spec)
-    assert given == minimal()
-
-
-def test_roles_are_spelled_as_the_kind_spells_them_and_the_master_comes_first() -> None:
-    replicas = {"worker": {"replicas": 2}, "MASTER": {"replicas": 1}}
-    assert list(defaulted(pytorchReplicaSpecs=replicas).pytorch_replica_specs) == ["Master", "Worker"]
-
-
-PORT = {"name": "pytorchjob-port", "containerPort": 23456}
-
-
-@pytest.mark.parametrize(
-    ("containers", "ports"),
-    [
-        ([{"name": "pytorch"}], [[PORT]]),
-        ([{"name": "side"}, {"name": "pytorch"}], [None, [PORT]]),
-        ([{"name": "side"}, {"name": "other"}], [[PORT], None]),
-        ([{"name": "pytorch", "ports": [{"name": "pytorchjob-port", "containerPort": 1}]}], [[{**PORT, "containerPort": 1}]]),
-        ([{"name": "pytorch", "ports": [{"containerPort": 23456}]}], [[{"containerPort": 23456}, PORT]]),
-        ([], []),
-    ],
-    ids=[
-        "no ports",
-        "the container called pytorch",
-        "else the first container",
-        "a port of that name stays",
-        "a port of that number is doubled",
-        "no containers",
-    ],
-)
-def test_the_default_port_is_found_by_name(containers: list[Any], ports: list[Any]) -> None:
-    spec = defaulted(pytorchReplicaSpecs={"Master": {"template": {"spec": {"containers": containers}}}})
-    template = spec.pytorch_replica_specs["Master"].template
-    assert [container.get("ports") for container in template["spec"]["containers"]] == ports
 
 
 @pytest.mark.parametrize(

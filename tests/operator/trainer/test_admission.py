@@ -161,6 +161,15 @@ async def test_only_gangs_of_volcano_make_the_server_be_asked(make_runtime: Make
     assert (refused.code, refused.message.endswith('PriorityClass.scheduling.k8s.io "high" not found')) == (403, True)
 
 
+async def test_a_job_is_refused_whose_runtime_neither_the_cache_nor_the_server_has() -> None:
+    server = Server()
+    refused = await trainer_admission(server).validate(review())
+    assert (refused.allowed, refused.code) == (False, 403)
+    assert 'TrainingRuntime.trainer.kubeflow.org "torch" not found' in refused.message
+    assert refused.message.endswith("specified trainingRuntime must be created before the TrainJob is created")
+    assert server.asked == ["TrainingRuntime/torch"]
+
+
 async def test_a_job_of_a_malformed_runtime_is_refused_with_the_field(make_runtime: MakeRuntime) -> None:
     runtime = make_runtime()
     runtime["spec"]["template"]["spec"]["replicatedJobs"] = "node"
