@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from job_evidence import NOW, ago, v1_job, v1_pod
+from job_evidence import NOW, ago, v1_job, v1_pod, v2_job
 from shunter.doctor.evidence import Evidence, Log
 
 Json = dict[str, Any]
@@ -59,3 +59,30 @@ def seen(
     told = conditions or [{"type": "Running", "status": "True", "reason": "JobRunning", "message": ""}]
     events = tuple(more.pop("events", ()))
     return Evidence(job=job or v1_job(2, conditions=told), at=NOW, pods=pods, events=events, logs=logs, **more)
+
+
+def v1(kind: str, **roles: int) -> Json:
+    field = f"{kind.removesuffix('Job').lower()}ReplicaSpecs"
+    made = v1_job(kind=kind)
+    return {**made, "spec": {field: {role: {"replicas": count} for role, count in roles.items()}, "slotsPerWorker": 2}}
+
+
+def train_job(nodes: int | None, **groups: int) -> tuple[Json, Json]:
+    """A TrainJob and its JobSet, with the pods of each group."""
+    jobs = [
+        {"name": name.replace("_", "-"), "replicas": 1, "template": {"spec": {"parallelism": count}}}
+        for name, count in groups.items()
+    ]
+    return v2_job(nodes), {"kind": "JobSet", "metadata": {"name": "j"}, "spec": {"replicatedJobs": jobs}}
+
+
+def group_pod(name: str, number: int, *, group: int | None = None) -> Json:
+    """The only pod of a Job, which is that number of all; `group` is the number of the first of its replicated job."""
+    labels = {
+        "jobset.sigs.k8s.io/jobset-name": "j",
+        "jobset.sigs.k8s.io/replicatedjob-name": name,
+        "jobset.sigs.k8s.io/job-global-index": str(number),
+        "jobset.sigs.k8s.io/job-index": str(number - (number if group is None else group)),
+        "batch.kubernetes.io/job-completion-index": "0",
+    }
+    return {"metadata": {"name": f"{name}-0", "labels": labels}, "spec": {"containers": [{"name": "node"}]}, "status": {}}

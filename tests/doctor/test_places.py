@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
-from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
+from doctor.evidences import ended, failed, group_pod, log, pod, runs, seen, traceback, train_job, v1
 from doctor.rule_cases import CUDA, DENIED, RESET, UNKNOWN
-from job_evidence import NOW, v1_job, v1_pod, v2_job
-from shunter.doctor.case import Case
+from job_evidence import NOW, v1_pod, v2_job
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence, Frame, Log, Process, Sample
+from shunter.doctor.evidence import Evidence, Log
 from shunter.doctor.places import places, rank_count
 from shunter.doctor.text import report_lines
-from shunter.doctor.waiting import group, ranked
 from shunter.jobs.training_pods import pods_by_rank
 
 Json = dict[str, Any]
-
-
-def v1(kind: str, **roles: int) -> Json:
-    field = f"{kind.removesuffix('Job').lower()}ReplicaSpecs"
-    made = v1_job(kind=kind)
-    return {**made, "spec": {field: {role: {"replicas": count} for role, count in roles.items()}, "slotsPerWorker": 2}}
-
-
-def train_job(nodes: int | None, **groups: int) -> tuple[Json, Json]:
-    """A TrainJob and its JobSet, with the pods of each group."""
-    jobs = [
-        {"name": name.replace("_", "-"), "replicas": 1, "template": {"spec": {"parallelism": count}}}
-        for name, count in groups.items()
-    ]
-    return v2_job(nodes), {"kind": "JobSet", "metadata": {"name": "j"}, "spec": {"replicatedJobs": jobs}}
-
-
-def group_pod(name: str, number: int, *, group: int | None = None) -> Json:
-    """The only pod of a Job, which is that number of all; `group` is the number of the first of its replicated job."""
-    labels = {
-        "jobset.sigs.k8s.io/jobset-name": "j",
-        "jobset.sigs.k8s.io/replicatedjob-name": name,
-        "jobset.sigs.k8s.io/job-global-index": str(number),
-        "jobset.sigs.k8s.io/job-index": str(number - (number if group is None else group)),
-        "batch.kubernetes.io/job-completion-index": "0",
-    }
-    return {"metadata": {"name": f"{name}-0", "labels": labels}, "spec": {"containers": [{"name": "node"}]}, "status": {}}
 
 
 @pytest.mark.parametrize(
@@ -145,61 +115,6 @@ def test_a_node_keeps_its_rank_when_the_pod_of_an_initializer_is_gone(known: Jso
 def test_a_pod_that_is_missing_counts_with_all_of_its_ranks() -> None:
     parts = {"container": {"command": ["torchrun", "--nproc-per-node=4", "train.py"]}}
     assert diagnose(seen(pod(0, **runs(), **parts)), NOW).ranks == 12
-
-
-CALL = (Frame(function="quick_execute", file="tensorflow/python/eager/execute.py", line=9),)
-SLEEPS = (Frame(function="wait_for_checkpoint", file="eval.py", line=7, is_own=True),)
-
-
-def process(pod: str, frames: tuple[Frame, ...], **more: Any) -> Process:
-    return Process(pod=pod, container="tensorflow", pid=1, frames=frames, state="S", **more)
-
-
-def sampled(job: Json, pods: list[Json], *processes: Process) -> Evidence:
-    """Of a job that runs, of which each process does the same in two samples."""
-    samples = tuple(Sample(at=NOW - timedelta(seconds=before), processes=processes) for before in (5, 0))
-    logs = tuple(Log(pod=one["metadata"]["name"], container="tensorflow", text=log(0, "step 1 loss 1.0").text) for one in pods)
-    job["status"]["conditions"] = [{"type": "Running", "status": "True", "reason": "x", "message": "y"}]
-    return seen(*pods, job=job, samples=samples, logs=logs)
-
-
-def task(role: str, index: int = 0) -> Json:
-    return v1_pod(role, index, spec={"containers": [{"name": "tensorflow"}]}, **runs())
-
-
-@pytest.mark.parametrize("role", ["PS", "Evaluator"])
-def test_a_task_that_takes_part_in_no_collective_is_not_what_others_wait_for(role: str) -> None:
-    """A parameter server rests in its own call, and an evaluator sleeps until there is a checkpoint."""
-    tf = v1("TFJob", Chief=1, Worker=1, **{role: 1})
-    pods = [task("chief"), task("worker"), task(role.lower())]
-    evidence = sampled(tf, pods, process("j-chief-0", CALL), process("j-worker-0", CALL), process(f"j-{role.lower()}-0", SLEEPS))
-    report = diagnose(evidence, NOW)
-    assert report.ranks == 2
-    assert [(one.id, one.confidence, one.ranks) for one in report.verdicts] == [("H03", "possible", (0, 1))]
-
-
-def test_of_mpi_the_process_says_which_rank_it_is() -> None:
-    """mpirun decides where each rank runs."""
-    mpi = v1("MPIJob", Worker=2)
-    mpi["spec"]["slotsPerWorker"] = 1
-    pods = [task("worker", 0), task("worker", 1)]
-    evidence = sampled(
-        mpi, pods, process("j-worker-0", CALL, rank=1, uses_mpi=True), process("j-worker-1", SLEEPS, rank=0, uses_mpi=True)
-    )
-    assert [(rank, one.pod) for rank, one in ranked(Case(evidence, NOW))] == [(1, "j-worker-0"), (0, "j-worker-1")]
-
-
-def test_ranks_of_which_no_pod_is_known_are_not_taken_for_all() -> None:
-    """One that is not seen may be what they wait for."""
-    train, jobset = train_job(None, launcher=1, node=1)
-    pods = (group_pod("launcher", 0), group_pod("node", 1, group=1))
-    samples = tuple(
-        Sample(at=NOW - timedelta(seconds=before), processes=(process("node-0", CALL, rank=1, uses_mpi=True),))
-        for before in (5, 0)
-    )
-    found = group(Case(seen(*pods, job=train, children=(jobset,), samples=samples), NOW))
-    assert found is not None
-    assert ([one.rank for one in found.ranks], found.is_whole) == ([1], False)
 
 
 def of_launcher(text: str, code: int = 1) -> Evidence:

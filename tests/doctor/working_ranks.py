@@ -59,6 +59,14 @@ class Work(NamedTuple):
 WAITS = Work(line=66)
 RESTS = Work(line=37, state="S", cpu=0.0)
 COMPUTES = Work(line=20)
+CALL = (
+    Frame(function="all_reduce", file="torch/distributed/distributed_c10d.py", line=9),
+    Frame(function="train", file="train.py", line=70, is_own=True),
+)
+IN_CALL = Work(line=70, state="S", cpu=0.0, frames=CALL)
+"""Waits in a collective."""
+WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
+"""A process that the rank started, such as a DataLoader worker."""
 
 
 def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = ()) -> list[Verdict]:

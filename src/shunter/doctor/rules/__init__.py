@@ -2,7 +2,8 @@
 
 A rule is a module with `RULE`: an id, what it needs, and a pure function. A module that is put into one of the folders
 takes part. Its cases are data: recordings of live jobs in tests/doctor/corpus, found by the rule's id in expected.yaml, and
-small ones and near misses in tests/doctor/rule_cases.py, which test_rules.py reads.
+small ones and near misses in tests/doctor/rule_cases.py, which test_rules.py reads. What else is held of a rule is in
+tests/doctor/rules, in a file of its name.
 """
 
 import importlib

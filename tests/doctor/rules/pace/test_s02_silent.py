@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from doctor.evidences import log, pod, runs, seen
+from doctor.rule_cases import CASES
 from doctor.rules.stacks.test_h03_all_wait import ALL_REDUCE
 from doctor.working_ranks import Work, found
 from job_evidence import NOW
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence, Log, Missing
+from shunter.doctor.evidence import NO_EXEC, Evidence, Log, Missing
 
 RESTS = Work(line=37, state="S", cpu=0.0, uses_cuda=False)
 IDLE = {"j-master-0": 0.01, "j-worker-0": 0.01}
@@ -84,3 +85,20 @@ def test_without_stacks_and_without_a_pace_the_silence_must_be_longer(seconds: f
 def test_of_logs_that_could_not_be_read_nothing_is_said() -> None:
     unread = (Missing(what="logs", why="you may not get pods/log in n"),)
     assert not diagnose(usage_only(700, logs=(), missing=unread), NOW).verdicts
+
+
+@pytest.mark.parametrize(
+    ("why", "remedy"),
+    [
+        (NO_EXEC, "Run shunter doctor without --no-exec, so that it can take stacks."),
+        (
+            "no Python process runs in the containers that train",
+            "Look at what the processes do, from inside a pod: kubectl exec -it -n n j-master-0 -- sh",
+        ),
+    ],
+)
+def test_where_stacks_were_asked_for_in_vain_nobody_is_told_to_ask_for_them(why: str, remedy: str) -> None:
+    evidence, _ = CASES["no line for long, and no work"]
+    missing = (Missing(what="stacks", why=why, is_refused=False),)
+    (verdict,) = diagnose(msgspec.structs.replace(evidence, missing=missing), NOW).verdicts
+    assert (verdict.id, verdict.remedy) == ("S02", remedy)

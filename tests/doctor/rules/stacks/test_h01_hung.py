@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from doctor.evidences import log, traceback
-from doctor.working_ranks import COMPUTES, RESTS, WAITS, Work, found
+from doctor.working_ranks import COMPUTES, IN_CALL, RESTS, WAITS, WORKER, Work, found
 from shunter.doctor.evidence import Frame, Log
 
 
@@ -30,15 +30,6 @@ def test_what_may_be_a_computation_is_only_possible(works: tuple[Work, ...], why
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "possible"), why
 
 
-CALL = (
-    Frame(function="all_reduce", file="torch/distributed/distributed_c10d.py", line=9),
-    Frame(function="train", file="train.py", line=70, is_own=True),
-)
-FETCH = (
-    Frame(function="select", file="selectors.py", line=8),
-    Frame(function="_try_get_data", file="torch/utils/data/dataloader.py", line=9),
-    Frame(function="train", file="train.py", line=20, is_own=True),
-)
 SAVE = (
     Frame(function="save", file="torch/serialization.py", line=9),
     Frame(function="train", file="train.py", line=20, is_own=True),
@@ -49,8 +40,6 @@ COMPILE = (
     Frame(function="wait", file="torch/_inductor/async_compile.py", line=9),
     Frame(function="train", file="train.py", line=20, is_own=True),
 )
-IN_CALL = Work(line=70, state="S", cpu=0.0, frames=CALL)
-WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
 
 
 def test_an_exception_of_a_thread_is_shown_with_the_rank_that_the_others_wait_for() -> None:
@@ -90,23 +79,6 @@ def test_of_a_rank_that_may_go_on_by_itself_a_hang_is_only_possible(
     (verdict,) = found(waits, work._replace(children=children), waits)
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), confidence)
     assert verdict.cause.endswith(": busy or stuck") is (confidence == "possible")
-
-
-@pytest.mark.parametrize(
-    ("worker", "confidence", "cause"),
-    [
-        (WORKER, "likely", "rank 1 waits for a DataLoader worker; ranks 0 and 2 wait for rank 1"),
-        (
-            WORKER._replace(switches=300),
-            "possible",
-            "rank 1 waits for a DataLoader worker that is busy or stuck; ranks 0 and 2 wait for rank 1",
-        ),
-    ],
-    ids=["rests", "downloads"],
-)
-def test_a_dataloader_worker_that_works_is_only_possibly_stuck(worker: Work, confidence: str, cause: str) -> None:
-    (verdict,) = found(IN_CALL, RESTS._replace(frames=FETCH, children=(worker,)), IN_CALL)
-    assert (verdict.id, verdict.ranks, verdict.confidence, verdict.cause) == ("H02", (1,), confidence, cause)
 
 
 def test_a_rank_that_evaluates_alone_on_its_gpu_is_only_possibly_stuck() -> None:

@@ -1,1 +1,5 @@
-"""K: what the cluster says. Tests: tests/doctor/corpus and tests/doctor/rule_cases.py, by the id of the rule."""
+"""K: what the cluster says.
+
+Tests: by the id of the rule in tests/doctor/rule_cases.py and tests/doctor/corpus; more of single rules in
+tests/doctor/rules/cluster.
+"""

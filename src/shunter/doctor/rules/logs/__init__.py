@@ -1,2 +1,5 @@
-"""T: what logs say. Cases: tests/doctor/corpus and tests/doctor/rule_cases.py, by the id of the rule; NetworkPolicies of T07 in
-tests/network_policy_cases.py."""
+"""T: what logs say.
+
+Tests: by the id of the rule in tests/doctor/rule_cases.py and tests/doctor/corpus; more of single rules in
+tests/doctor/rules/logs.
+"""

@@ -1,4 +1,5 @@
 """S: what the pace of ranks says.
 
-Tests: tests/doctor/rules/pace; tests/doctor/corpus and tests/doctor/rule_cases.py, by the id of the rule.
+Tests: by the id of the rule in tests/doctor/rule_cases.py and tests/doctor/corpus; more of single rules in
+tests/doctor/rules/pace.
 """

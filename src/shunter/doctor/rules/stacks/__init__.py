@@ -1,5 +1,4 @@
 """H: what stacks say.
 
-Tests: tests/doctor/rules/stacks, h04 in tests/doctor/test_recorder.py; tests/doctor/corpus and tests/doctor/rule_cases.py, by the
-id of the rule.
+Tests: by the id of the rule in expected.yaml of tests/doctor/corpus; more of each rule in tests/doctor/rules/stacks.
 """
