@@ -13,6 +13,7 @@ import msgspec
 from cluster.api_server import RunningApiServer
 
 Json = dict[str, Any]
+WHOAMI = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
 class Answer(NamedTuple):
@@ -94,3 +95,10 @@ async def client(server: RunningApiServer, token: str | None = None) -> AsyncIte
         server.url, connector=connector, headers=headers, read_bufsize=2**22, timeout=aiohttp.ClientTimeout(total=60)
     ) as session:
         yield Api(session)
+
+
+async def whoami(api: Api) -> tuple[str, list[str]]:
+    """User and groups of the requests, as the server sees them."""
+    review = await api.create(WHOAMI, {})
+    user = review["status"]["userInfo"]
+    return user["username"], user["groups"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cluster.apiserver.http_client import Api
 from shunter.cluster.apiserver.negotiation import Form, form, read
 from shunter.cluster.apiserver.status import StatusError
 
@@ -48,3 +49,37 @@ def test_cbor_is_refused_so_that_clients_fall_back() -> None:
     with pytest.raises(StatusError) as refusal:
         read(b"", "application/cbor", "Thing")
     assert (refusal.value.code, refusal.value.reason) == (415, "UnsupportedMediaType")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        pytest.param("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "Table", id="kubectl"),
+        pytest.param("application/vnd.kubernetes.protobuf,application/json", "ConfigMapList", id="client-go"),
+        pytest.param("*/*", "ConfigMapList", id="curl"),
+        pytest.param(
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+            "PartialObjectMetadataList",
+            id="metadata client",
+        ),
+    ],
+)
+async def test_the_first_form_that_can_be_given_is(api: Api, config_maps: str, accept: str, kind: str) -> None:
+    answer = await api.request("GET", config_maps, Accept=accept)
+    assert answer.body["kind"] == kind
+
+
+@pytest.mark.integration
+async def test_yaml_for_who_asks_for_it(api: Api, config_maps: str) -> None:
+    await api.create(config_maps, {"metadata": {"name": "a"}, "data": {"x": "1"}})
+    answer = await api.request("GET", f"{config_maps}/a", Accept="application/yaml")
+    assert answer.headers["Content-Type"] == "application/yaml"
+    assert answer.body.startswith("apiVersion: v1\ndata:\n  x: '1'\n")
+
+
+@pytest.mark.integration
+async def test_what_cannot_be_given_is_406(api: Api, config_maps: str) -> None:
+    answer = await api.request("GET", config_maps, Accept="application/vnd.kubernetes.protobuf")
+    assert (answer.code, answer.body["reason"]) == (406, "NotAcceptable")

@@ -1,1 +1,21 @@
-"""The embedded API server. Kinds are data (`kinds.Kind`: schema and strategy), never code paths."""
+"""The embedded API server. Kinds are data (`kinds.Kind`: schema and strategy), never code paths.
+
+requests.py                  a request as a value: user, verb, target, options
+server.py, negotiation.py    the HTTP front, which decides nothing else; forms of bodies and answers
+reads.py, watch.py           GET, LIST and WATCH; selectors.py: label and field selectors
+writes.py                    create, update, patch, status: preconditions, generation, what a write cannot change
+apply/, patch/               server-side apply and who owns which field; the other forms of patches
+deletion.py                  finalizers, grace periods, propagation
+decoding.py                  from a body to an object of its kind: unknown fields, defaults
+object_meta.py               rules of metadata: names, labels, owners; field_rules.py: what several kinds share
+admission/, auth/            LimitRanges, quotas, policies, webhooks; users, roles, tokens
+builtin/, schema/            the built-in kinds and their rules; schemas of all kinds
+custom_resources/            CustomResourceDefinitions
+subresources/                scale, binding, eviction, logs, exec
+storage/                     the state, in memory and on disk
+registry.py, discovery.py    what is served, and how clients learn it; openapi.py
+printers/                    what `kubectl get` shows
+status.py                    refusals in kube-apiserver's words
+
+Tests: tests/cluster/apiserver; requests and the answers of a real kube-apiserver in tests/vectors/cases.
+"""

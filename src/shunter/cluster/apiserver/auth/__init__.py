@@ -1,4 +1,4 @@
 """Who is asking, what they may do, and the tokens of service accounts.
 
-Tests: tests/cluster/apiserver/test_authentication.py; tests/vectors/cases/identity.yaml and rights.yaml.
+Tests: tests/cluster/apiserver/auth; tests/vectors/cases/identity.yaml and rights.yaml.
 """

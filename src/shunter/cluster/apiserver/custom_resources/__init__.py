@@ -1,4 +1,4 @@
 """CustomResourceDefinitions: their rules, their life, and the kinds that they define.
 
-Tests: tests/cluster/apiserver/test_custom_resource_definitions.py; tests/vectors/cases/schema-definitions.yaml.
+Tests: tests/cluster/apiserver/custom_resources; tests/vectors/cases/schema-definitions.yaml.
 """

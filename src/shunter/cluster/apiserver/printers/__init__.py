@@ -2,7 +2,7 @@
 
 Source: k8s.io/kubernetes `pkg/printers/internalversion` (1.36). A kind without a printer shows its name and when it was created.
 
-Tests: tests/cluster/apiserver/test_printers.py; tests/vectors/cases/tables.yaml.
+Tests: tests/cluster/apiserver/printers; tests/vectors/cases/tables.yaml.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists page by page, at a moment of the past, and in other forms."""
+"""Lists page by page, at a moment of the past, and over namespaces."""
 
 from __future__ import annotations
 
@@ -98,34 +98,3 @@ async def test_pages_over_namespaces_whose_names_begin_alike_show_every_object_o
         shown += [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in page["items"]]
         token = page["metadata"].get("continue", "")
     assert sorted(shown) == [(one, name) for one in namespaces for name in ("a", "b")]
-
-
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
-        pytest.param("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "Table", id="kubectl"),
-        pytest.param("application/vnd.kubernetes.protobuf,application/json", "ConfigMapList", id="client-go"),
-        pytest.param("*/*", "ConfigMapList", id="curl"),
-        pytest.param(
-            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
-            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
-            "PartialObjectMetadataList",
-            id="metadata client",
-        ),
-    ],
-)
-async def test_the_first_form_that_can_be_given_is(api: Api, config_maps: str, accept: str, kind: str) -> None:
-    answer = await api.request("GET", config_maps, Accept=accept)
-    assert answer.body["kind"] == kind
-
-
-async def test_yaml_for_who_asks_for_it(api: Api, config_maps: str) -> None:
-    await api.create(config_maps, {"metadata": {"name": "a"}, "data": {"x": "1"}})
-    answer = await api.request("GET", f"{config_maps}/a", Accept="application/yaml")
-    assert answer.headers["Content-Type"] == "application/yaml"
-    assert answer.body.startswith("apiVersion: v1\ndata:\n  x: '1'\n")
-
-
-async def test_what_cannot_be_given_is_406(api: Api, config_maps: str) -> None:
-    answer = await api.request("GET", config_maps, Accept="application/vnd.kubernetes.protobuf")
-    assert (answer.code, answer.body["reason"]) == (406, "NotAcceptable")
