@@ -1,10 +1,11 @@
 """The proof that a conversion trains alike: the pods of both sides, rank by rank, and the ladder of checks up to a real run.
 
-expectations, explanations    why they may: it follows from v2, or a finding says it
-launches                what containers start
+comparison                    `compared(conversion)`: whether a difference of pods is expected, reported or unexplained
+expectations                  differences that follow from v2; mpi_expectations: those of MPIJobs
+explanations                  differences that a finding of the conversion tells of
+launches                      what containers start
 groups, endings, account      process groups, how jobs end, the conversion's own account
-comparison              all of it together: `compared(conversion)`
-given                   TrainJobs that others wrote
-ladder, rungs/          how far a conversion is proved: `climbed(conversion)`
-side_by_side            for people
+given                         TrainJobs that others wrote
+ladder, rungs/                how far a conversion is proved: `climbed(conversion)`
+side_by_side                  for people
 """
