@@ -95,6 +95,13 @@ def test_a_loop_over_words_is_known_with_its_body() -> None:
     assert found == [("a", ["x", "y z"], " while b; do c; done; ")]
 
 
+def test_a_word_that_is_read_is_the_input_of_its_command() -> None:
+    text = "bash <<< 'python t.py'; cat <<< word; wc <<< $X"
+    inputs = [command.input for command in shell.script(text).commands]
+    assert [given.text if given else None for given in inputs] == ["python t.py", "word", None]
+    assert all(text.startswith(given.text, given.start) for given in inputs if given)
+
+
 def test_here_document_is_the_input_of_its_command() -> None:
     text = "python - <<-'END' --x\n\timport torch\n\tEND\necho done"
     first, second = shell.script(text).commands

@@ -4,7 +4,6 @@ ConfigMaps and Secrets that it mounts. What stands in its image is not looked in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -23,6 +22,7 @@ from shunter.migrate.conversion.launch.mounted_files import TEXT_FIELDS, File, F
 from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.reads import HOST_NAME, OF_HOST_NAME, UNREAD, Read, is_rank
 from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RUNNERS
+from shunter.migrate.conversion.launch.shells import is_shell_script
 from shunter.migrate.conversion.launch.understanding import Text, understood
 from shunter.migrate.conversion.launch.wrappers import program_name
 from shunter.migrate.paths import Path, value_at
@@ -273,6 +273,6 @@ def _language(place: str, file: File) -> Literal["shell", "python"] | None:
     suffix, first = PurePosixPath(place).suffix, file.text.partition("\n")[0]
     if suffix == ".py" or (first.startswith("#!") and "python" in first):
         return "python"
-    if suffix in {".sh", ".bash", ".ksh", ".zsh"} or (first.startswith("#!") and re.search(r"\b(?:ba|da|k|z)?sh\b", first)):
+    if suffix in {".sh", ".bash", ".ksh", ".zsh"} or is_shell_script(file.text):
         return "shell"
     return None

@@ -32,6 +32,8 @@ _OF_OS = frozenset({
 """Functions of `os` that take a path and then all words, the first one again; those with an `l` each as an argument."""
 _BINDS_ANY = frozenset({"globals", "locals", "vars", "setattr", "exec", "eval", "__dict__", "__setattr__"})
 """By these, code gives names values without writing the names."""
+STARTS = _RUN | _RUN_WORDS | _OF_OS
+"""The functions by which code starts commands."""
 _KEEP_TEXT = frozenset({"str", "quote", "fspath", "Path"})
 _KEEP_WORDS = frozenset({"list", "tuple"})
 _PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d.*]*[a-zA-Z]")

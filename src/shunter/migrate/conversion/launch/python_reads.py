@@ -7,14 +7,13 @@ be parsed is searched for words.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.mentions import mentions
+from shunter.migrate.conversion.launch.nested_programs import nested_programs
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_sources import Sources
 from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, LOCAL, TF_CONFIG, Read, is_rank, takes_last_number
@@ -66,21 +65,11 @@ _OF_RESOLVER = frozenset({
 _PARSERS = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"})
 _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
-_MAY_READ = late_pattern(
-    r"host|uname|fqdn|\bnode\b|processor_name|nameinfo|name\(\)|reversename|resolve_address|ClusterResolver|environ"
-    r"|SummaryWriter|tensorboard_trace_handler"
-    r"|[\"']\s*\+?\s*[a-z]?[\"']|[\"']\s*\.join\b|\{[\"']",  # a text that is put together of others
-    re.IGNORECASE,
-)
-_FEWEST = 3
-"""Characters of a variable's name without which no text asks for it."""
 
 
 def reads(code: str, variables: Mapping[str, str]) -> list[Read]:
     """Every place at which the code takes a value of the pod. `variables` are those of the environment that hold one, with what
     each is called. Never fails."""
-    if not _MAY_READ.search(code) and not any(name[:_FEWEST] in code for name in variables):
-        return []
     return [*_reads(code, tuple(variables.items()))]
 
 
@@ -93,6 +82,7 @@ def _reads(code: str, variables: tuple[tuple[str, str], ...]) -> tuple[Read, ...
 
 class _Code:
     def __init__(self, code: str, tree: ast.Module, variables: Mapping[str, str]) -> None:
+        self._code, self._variables = code, variables
         self._nodes = [*ast.walk(tree)]
         self._lines = python_code.Lines(code)
         self._sources = Sources(self._nodes, variables)
@@ -110,7 +100,9 @@ class _Code:
             if name := self._sources.value(node) or self._sources.mention(node):
                 start = self._start(node)
                 found[start] = Read(name, start, decides=False)
-        if not found:
+        lines = {self._line(start) for start in found}
+        nested = [read for read in self._nested() if read.decides or self._line(read.start) not in lines]
+        if not found and not nested:
             return []
         self._follow()
         for node in self._nodes:
@@ -125,7 +117,24 @@ class _Code:
                 for inner in ast.walk(node):
                     if inner is not node and self._sources.value(inner):
                         found.pop(self._start(inner), None)
+        for read in nested:
+            if read.start not in found or read.decides:
+                found[read.start] = read
         return sorted(found.values(), key=lambda read: read.start)
+
+    def _line(self, start: int) -> int:
+        """Where its line begins."""
+        return self._code.rfind("\n", 0, start)
+
+    def _nested(self) -> list[Read]:
+        """What programs within the code read, where the code writes them."""
+        from shunter.migrate.conversion.launch import shell_reads  # which reads Python code by this module
+
+        found = []
+        for language, text, start in nested_programs(self._code, self._nodes, self._lines):
+            reader = reads if language == "python" else shell_reads.reads
+            found += [read._replace(start=start) for read in reader(text, self._variables)]
+        return found
 
     def _start(self, node: ast.AST) -> int:
         return self._lines.span(node)[0]

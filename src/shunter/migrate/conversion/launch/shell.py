@@ -33,6 +33,7 @@ class Command(NamedTuple):
     """`NAME=value` before the command, or alone; the word is the value."""
     words: tuple[Word, ...]
     input: HereDocument | None = None
+    """Its here-document, or the word behind `<<<` if the shell replaces nothing in it."""
     outputs: tuple[Word, ...] = ()
     """The files that its output goes to."""
 
@@ -165,6 +166,8 @@ class _Parser:
         self._commands: list[Command] = []
         self._input_places: dict[int, int] = {}
         """Where the here-document of a command is announced, by number of the command."""
+        self._here_strings: dict[int, HereDocument] = {}
+        """The word behind `<<<` that a command reads, by number of the command."""
         self._words: list[Word] = []
         self._assignments: list[tuple[str, Word]] = []
         self._outputs: list[Word] = []
@@ -191,6 +194,8 @@ class _Parser:
         documents = self._lexer.documents
         for number, place in self._input_places.items():
             self._commands[number] = self._commands[number]._replace(input=documents.get(place))
+        for number, text in self._here_strings.items():
+            self._commands[number] = self._commands[number]._replace(input=text)
         return Script(tuple(self._commands), tuple(mentioned), tuple(documents.values()), tuple(self._loops))
 
     def _take_operator(self, token: Operator) -> None:
@@ -269,6 +274,9 @@ class _Parser:
         if self._redirection in {"<<", "<<-"}:
             self._lexer.announce(word, tabs_go=self._redirection == "<<-")
             self._input_places[len(self._commands)] = word.start
+        elif self._redirection == "<<<" and word.literal is not None:
+            is_quoted = word.end - word.start == len(word.literal) + 2
+            self._here_strings[len(self._commands)] = HereDocument(word.literal, word.start + is_quoted, is_replaced_in=False)
         elif ">" in self._redirection and self._redirection != ">&":
             self._outputs.append(word)
         self._redirection = ""
@@ -279,6 +287,7 @@ class _Parser:
             self._commands.append(command)
         else:
             self._input_places.pop(len(self._commands), None)
+            self._here_strings.pop(len(self._commands), None)
         for collected in (self._words, self._assignments, self._outputs):
             collected.clear()
 

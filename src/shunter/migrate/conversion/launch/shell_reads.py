@@ -53,6 +53,7 @@ from shunter.migrate.conversion.launch.shell_values import (
     written,
 )
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
+from shunter.migrate.conversion.launch.shells import SHELLS, text_words
 
 _PARAMETER = "$1"
 """What a function is given, while its body is read."""
@@ -264,6 +265,11 @@ def _read_code(reading: ShellText, command: shell.Command, *, is_cut: bool, is_r
         for one in python_reads.reads(code, variables):
             start = min(begin + one.start, words[number].end - 1)
             reading.found.append(Read(one.name, start, is_cut or one.decides, one.takes_last_number))
+    for number in text_words([word.literal or "" for word in words]):
+        text, begin = quoted_code(reading.text, words[number])
+        for one in reads(text, variables):
+            start = min(begin + one.start, words[number].end - 1)
+            reading.found.append(Read(one.name, start, is_cut or one.decides, one.takes_last_number))
     if not is_run:
         return
     is_python = program(words[0]) in PYTHONS
@@ -287,7 +293,7 @@ def _is_code(reading: ShellText, piece: Piece) -> bool:
 
 
 def _runs(command: shell.Command | None) -> bool:
-    return command is not None and bool(command.words) and program(command.words[0]) in RUNNERS - CUTTERS | PYTHONS
+    return command is not None and bool(command.words) and program(command.words[0]) in RUNNERS - CUTTERS | PYTHONS | SHELLS
 
 
 def _is_read(reading: ShellText, word: str) -> bool:
