@@ -130,3 +130,9 @@ def test_the_tests_of_a_package_are_where_it_is_or_where_it_says(package: Path) 
     has_modules = any(path.name != "__init__.py" for path in package.glob("*.py"))
     beside = ROOT / "tests" / package.relative_to(SOURCE)
     assert named or not has_modules or any(beside.glob("test_*.py")), "name the tests in the docstring: `Tests: tests/...`"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_tests_that_a_page_names_exist(page: Path) -> None:
+    named = PATH_OF_TESTS.findall(page.read_text(encoding="utf-8"))
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -2,48 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 import pytest
 
-from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.api.scheduling.podgroups import PodGroup
-from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.controllers.plan import NOTHING, Apply, Delete, Failure, Plan
+from shunter.kube.controllers.plan import NOTHING, Failure
 from shunter.operator.trainer.plan import LONGEST_CAUSE, Observed, plan, plan_failure
 from shunter.operator.trainer.plugins.coscheduling import Coscheduling
-from shunter.operator.trainer.snapshot import as_go_writes, snapshot_of
-from shunter.operator.trainer.views import ConfigMap, LiveJobSet
-
-MakeTrainJob = Callable[..., TrainJob]
-MakeRuntime = Callable[..., Json]
-
-
-def snapshot(job: TrainJob, runtime: Json, *, owner: str = "u1") -> ConfigMap:
-    body = snapshot_of(job, runtime)
-    reference = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": owner, "controller": True}
-    return msgspec.convert({**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}, ConfigMap)
-
-
-def jobset(*, suspend: bool = False, uid: str = "u1", kind: str = "TrainJob", conditions: list[Json] | None = None) -> LiveJobSet:
-    reference = {"apiVersion": "v1", "kind": kind, "name": "mnist", "uid": uid, "controller": True}
-    counts = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": int(not suspend), "suspended": 0}
-    metadata = {"name": "mnist", "namespace": "team-a", "uid": "j1", "ownerReferences": [reference]}
-    status = {"conditions": conditions or [], "replicatedJobsStatus": [counts]}
-    return msgspec.convert({"metadata": metadata, "spec": {"suspend": suspend}, "status": status}, LiveJobSet)
-
-
-def applied(made: Plan) -> list[str]:
-    assert all(isinstance(write, Apply) for write in made.writes)
-    return [f"{write.resource.kind}/{write.body['metadata']['name']}" for write in made.writes if isinstance(write, Apply)]
-
-
-def conditions(made: Plan) -> list[tuple[str, str, str]]:
-    assert made.status is not None
-    return [(item["type"], item["status"], item["reason"]) for item in made.status.wanted.get("conditions", [])]
+from trainer_plans import MakeRuntime, MakeTrainJob, applied, conditions, jobset, snapshot
 
 
 def test_a_new_job_gets_its_snapshot_before_its_jobset(
@@ -60,18 +29,6 @@ def test_a_status_that_tells_more_than_what_was_made_does_not_wait(
     job = make_trainjob(trainer={})
     assert not plan(Observed(job=job, runtime=make_runtime(), jobset=jobset()), now).may_status_wait
     assert not plan(Observed(job=job, runtime=None), now).may_status_wait
-
-
-def test_the_snapshot_counts_and_not_the_present_runtime(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
-) -> None:
-    job = make_trainjob(trainer={})
-    old = snapshot(job, make_runtime(node={"image": "img:old"}))
-    made = plan(Observed(job=job, runtime=make_runtime(node={"image": "img:new"}), snapshot=old), now)
-    (write,) = made.writes
-    assert isinstance(write, Apply)
-    (replicated,) = write.body["spec"]["replicatedJobs"]
-    assert replicated["template"]["spec"]["template"]["spec"]["containers"][0]["image"] == "img:old"
 
 
 @pytest.mark.parametrize(
@@ -153,35 +110,6 @@ def test_a_pod_group_of_a_v1_job_is_not_taken_for_ones_own(
     assert applied(plan(observed, now)) == (["PodGroup/mnist"] if is_applied else [])
 
 
-def test_a_failed_job_starts_again_when_its_jobset_is_deleted(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
-) -> None:
-    """Failed is not final: its JobSet is made anew and the condition goes."""
-    job = make_trainjob(status={"conditions": [{"type": "Failed", "status": "True", "reason": "FailedJobs"}]})
-    made = plan(Observed(job=job, snapshot=snapshot(job, make_runtime())), now)
-    assert (applied(made), conditions(made)) == (["JobSet/mnist"], [])
-
-
-def test_a_failed_job_whose_jobset_was_removed_by_its_time_to_live_stays_failed(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
-) -> None:
-    """Else a job that cannot succeed never ends, its restarts counted from 0 again and again (trainer#3779)."""
-    runtime = make_runtime()
-    runtime["spec"]["template"]["spec"]["ttlSecondsAfterFinished"] = 60
-    failed = {"conditions": [{"type": "Failed", "status": "True", "reason": "ReachedMaxRestarts"}]}
-    job = make_trainjob(status=failed)
-    gone = plan(Observed(job=job, snapshot=snapshot(job, runtime)), now)
-    assert (gone.writes, conditions(gone)) == ((), [("Failed", "True", "ReachedMaxRestarts")])
-    going = msgspec.convert(
-        {"metadata": {"name": "mnist", "deletionTimestamp": "2026-11-21T11:59:00Z"}, "status": failed}, LiveJobSet
-    )
-    for seen_before in (job, make_trainjob()):
-        made = plan(Observed(job=seen_before, jobset=going, snapshot=snapshot(seen_before, runtime)), now)
-        assert (made.writes, conditions(made)) == ((), [("Failed", "True", "ReachedMaxRestarts")])
-    unfinished = make_trainjob()
-    assert applied(plan(Observed(job=unfinished, snapshot=snapshot(unfinished, runtime)), now)) == ["JobSet/mnist"]
-
-
 def test_a_complete_job_is_not_made_again(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
     job = make_trainjob(status={"conditions": [{"type": "Complete", "status": "True", "reason": "AllJobsCompleted"}]})
     assert plan(Observed(job=job, runtime=make_runtime()), now).writes == ()
@@ -196,39 +124,6 @@ def test_suspending_and_resuming_are_told_once_each(
     resumed = plan(Observed(job=make_trainjob(status=suspended.status.wanted), runtime=make_runtime()), now)
     assert conditions(resumed) == [("Suspended", "False", "Resumed")]
     assert conditions(plan(Observed(job=make_trainjob(), runtime=make_runtime()), now)) == []
-
-
-def test_the_deadline_counts_from_creation_or_the_last_resume(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
-) -> None:
-    """The job is an hour old."""
-    runtime = make_runtime()
-    assert plan(Observed(job=make_trainjob(activeDeadlineSeconds=3700), runtime=runtime), now).requeue_after == 100
-    resumed = {"type": "Suspended", "status": "False", "reason": "Resumed", "lastTransitionTime": "2026-11-21T11:59:00Z"}
-    job = make_trainjob(activeDeadlineSeconds=100, status={"conditions": [resumed]})
-    assert plan(Observed(job=job, runtime=runtime), now).requeue_after == 40
-    assert plan(Observed(job=make_trainjob(activeDeadlineSeconds=1, suspend=True), runtime=runtime), now).requeue_after is None
-    endless = 2**63 - 1
-    assert plan(Observed(job=make_trainjob(activeDeadlineSeconds=endless), runtime=runtime), now).requeue_after == pytest.approx(
-        endless
-    )
-
-
-def test_a_job_past_its_deadline_fails_and_loses_its_jobset_until_that_is_gone(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
-) -> None:
-    """Also when the first deletion failed."""
-    job = make_trainjob(activeDeadlineSeconds=60)
-    first = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset()), now)
-    assert conditions(first) == [("Failed", "True", "DeadlineExceeded")]
-    assert first.status is not None
-    late = make_trainjob(activeDeadlineSeconds=60, status=first.status.wanted)
-    second = plan(Observed(job=late, jobset=jobset()), now + timedelta(hours=1))
-    for made in (first, second):
-        (write,) = made.writes
-        assert isinstance(write, Delete)
-        assert (write.ref.resource, write.ref.uid) == (JOBSETS, "j1")
-    assert plan(Observed(job=late, jobset=jobset(uid="somebody-else")), now).writes == ()
 
 
 @pytest.mark.parametrize(
@@ -251,52 +146,6 @@ def test_a_missing_runtime_is_told_as_an_event(make_trainjob: MakeTrainJob, now:
     made = plan(Observed(job=make_trainjob(runtimeRef={"kind": kind, "name": "torch"})), now)
     assert [event.message for event in made.events] == [f"TrainJob resources reconciliation failed: {message}"]
     assert made.events[0].reason == "TrainJobResourcesCreationFailed"
-
-
-def test_a_snapshot_of_somebody_else_is_not_used(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
-    job = make_trainjob()
-    made = plan(Observed(job=job, runtime=make_runtime(), snapshot=snapshot(job, make_runtime(), owner="other")), now)
-    assert made.writes == ()
-    assert (
-        "unable to get runtime snapshot: invalid runtime snapshot: a snapshot configmap exists but is owned"
-        in made.events[0].message
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (None, 'snapshot ConfigMap missing "runtime" data key'),
-        ("a: [", "unable to unmarshal the snapshot: "),
-        (
-            "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: other}",
-            "refers to the wrong runtime",
-        ),
-        ("apiVersion: 1\nmetadata: []", "refers to the wrong runtime"),
-    ],
-)
-def test_a_broken_snapshot_is_named(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, text: str | None, reason: str
-) -> None:
-    job = make_trainjob()
-    good = snapshot(job, make_runtime())
-    broken = msgspec.structs.replace(good, data={} if text is None else {"runtime": text})
-    assert reason in plan(Observed(job=job, snapshot=broken), now).events[0].message
-
-
-def test_a_snapshot_with_nulls_is_read_as_without(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
-    """Somebody has edited it, and left a key with nothing behind it."""
-    job = make_trainjob(trainer={"env": [{"name": "A", "value": "1"}]})
-    nulls = {"env": None, "ports": None, "volumeMounts": None, "resources": None, "command": None}
-    (edited,) = plan(Observed(job=job, snapshot=snapshot(job, make_runtime(node=nulls))), now).writes
-    (plain,) = plan(Observed(job=job, snapshot=snapshot(job, make_runtime())), now).writes
-    assert isinstance(edited, Apply)
-    assert isinstance(plain, Apply)
-    containers = [
-        write.body["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
-        for write in (edited, plain)
-    ]
-    assert {**containers[0], "resources": {}} == {**containers[1], "resources": {}}
 
 
 def test_an_unsupported_runtime_kind_fails_the_job(make_trainjob: MakeTrainJob, now: datetime) -> None:
@@ -323,14 +172,6 @@ def test_a_refused_object_is_told_shortened_and_the_status_goes_on(
     made = plan_failure(observed, failure, now)
     assert made.events[0].message == f"TrainJob resources reconciliation failed: {'x' * LONGEST_CAUSE} ..."
     assert conditions(made) == [("Suspended", "True", "Suspended"), ("Created", "False", "ObjectRefused")]
-
-
-def test_a_snapshot_reads_like_gos(make_runtime: MakeRuntime) -> None:
-    """Metadata and resources are always there."""
-    template = as_go_writes(make_runtime())["spec"]["template"]
-    (replicated,) = template["spec"]["replicatedJobs"]
-    pod = replicated["template"]["spec"]["template"]
-    assert (template["metadata"], pod["metadata"], pod["spec"]["containers"][0]["resources"]) == ({}, {}, {})
 
 
 def test_a_cluster_without_jobset_is_said_in_a_condition_and_once_in_an_event(

@@ -1,59 +1,17 @@
-"""TFJob, XGBoostJob, JAXJob and PaddleJob: what their pods are told, and what pods say about the job.
-
-The recordings show the usual cases; here stand those that they do not reach.
-"""
+"""What all job kinds but MPIJob have in common, and how they differ in it: environment, masters, names, faults."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import msgspec
 import pytest
 
+from framework_jobs import JAX, PADDLE, TF, XGB, Played, job, manifest
 from job_world import World
-from shunter.api.meta import Json
 from shunter.api.resources import PODS, SERVICES
-from shunter.operator.training.framework import AnyFramework, Settings
+from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.job import AnyJob
 from shunter.operator.training.replicas import desired_pods
-
-TF, XGB, JAX, PADDLE = (framework_of(kind) for kind in ("TFJob", "XGBoostJob", "JAXJob", "PaddleJob"))
-
-
-def manifest(framework: AnyFramework, roles: dict[str, int], *, policy: str = "", sidecar: bool = False, **spec: Any) -> Json:
-    containers = [{"name": framework.container, "image": "img:1"}, *([{"name": "side", "image": "img:2"}] if sidecar else [])]
-    replica = {"template": {"spec": {"containers": containers}}, "restartPolicy": policy}
-    field = framework.info.replica_specs
-    return {
-        "apiVersion": framework.info.resource.api_version,
-        "kind": framework.info.resource.kind,
-        "metadata": {"name": "job", "namespace": "team-a", "uid": "u1"},
-        "spec": {field: {role: {**replica, "replicas": count} for role, count in roles.items()}, **spec},
-    }
-
-
-def job(framework: AnyFramework, roles: dict[str, int], **spec: Any) -> AnyJob:
-    return framework.read(msgspec.convert(manifest(framework, roles, **spec), framework.info.view))
-
-
-def environments(framework: AnyFramework, roles: dict[str, int], **spec: Any) -> dict[str, dict[str, str]]:
-    """The variables of each pod's first container."""
-    pods = desired_pods(framework, job(framework, roles, **spec))
-    return {
-        pod["metadata"]["name"]: {
-            variable["name"]: variable.get("value") for variable in pod["spec"]["containers"][0].get("env", [])
-        }
-        for pod in pods
-    }
-
-
-def test_only_the_training_container_of_a_tfjob_gets_tf_config() -> None:
-    (pod, _) = desired_pods(TF, job(TF, {"Worker": 2}, sidecar=True))
-    trains, side = pod["spec"]["containers"]
-    assert [variable["name"] for variable in trains["env"]] == ["TF_CONFIG"]
-    assert "env" not in side
 
 
 @pytest.mark.parametrize("framework", [XGB, JAX, PADDLE], ids=["XGBoost", "JAX", "Paddle"])
@@ -61,41 +19,6 @@ def test_every_container_of_other_kinds_gets_the_environment(framework: AnyFrame
     (pod, *_) = desired_pods(framework, job(framework, {"Master": 1, "Worker": 1}, sidecar=True))
     trains, side = pod["spec"]["containers"]
     assert trains["env"] == side["env"] != []
-
-
-def test_tf_config_lists_all_pods_by_role() -> None:
-    told = environments(TF, {"Worker": 1, "Chief": 1, "PS": 0})["job-worker-0"]["TF_CONFIG"]
-    assert told == (
-        '{"cluster":{"chief":["job-chief-0.team-a.svc:2222"],"ps":[],"worker":["job-worker-0.team-a.svc:2222"]},'
-        '"task":{"type":"worker","index":0},"environment":"cloud"}'
-    )
-
-
-def test_addresses_of_a_tfjob_carry_the_operators_cluster_domain() -> None:
-    """The domain is set by CUSTOM_CLUSTER_DOMAIN."""
-    framework = TF.with_settings(Settings(cluster_domain="cluster.local"))
-    told = environments(framework, {"Worker": 2})["job-worker-1"]["TF_CONFIG"]
-    assert json.loads(told)["cluster"]["worker"][0] == "job-worker-0.team-a.svc.cluster.local:2222"
-
-
-def test_a_tfjob_of_one_pod_is_told_of_no_cluster() -> None:
-    assert environments(TF, {"Chief": 1, "PS": 0}) == {"job-chief-0": {}}
-
-
-def test_ranks_of_an_xgboostjob_begin_at_its_master() -> None:
-    told = environments(XGB, {"Worker": 2, "Master": 1})
-    assert [pod["RANK"] for pod in told.values()] == ["0", "1", "2"]
-    assert {pod["WORKER_ADDRS"] for pod in told.values()} == {"job-worker-0,job-worker-1"}
-
-
-def test_trainers_of_a_paddlejob_meet_at_its_first_server() -> None:
-    """Only the first server is told its own address."""
-    told = environments(PADDLE, {"Master": 2, "Worker": 1})
-    assert [pod["PADDLE_MASTER"] for pod in told.values()] == [
-        "$(POD_IP_DUMMY):36543",
-        "job-master-0:36543",
-        "job-master-0:36543",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -115,80 +38,6 @@ def test_the_master_role_is_where_upstream_puts_it(framework: AnyFramework, role
     pods = desired_pods(framework, job(framework, roles))
     labelled = [pod for pod in pods if pod["metadata"]["labels"].get("training.kubeflow.org/job-role") == "master"]
     assert [pod["metadata"]["name"] for pod in labelled] == masters
-
-
-class Played:
-    """A job whose pods are all there, and do what is said."""
-
-    def __init__(self, framework: AnyFramework, roles: dict[str, int], **spec: Any) -> None:
-        self.world = World(framework, manifest(framework, roles, **spec))
-        self.world.settle()
-
-    def pods(self, phase: str, *names: str, code: int = 0) -> list[str]:
-        """The conditions, after these pods came to be in this phase."""
-        for name in names:
-            self.world.set_pod(f"job-{name}", phase, exit_code=code)
-        self.world.settle()
-        return [f"{one['type']}={one['status']}" for one in self.world.status["conditions"]]
-
-    @property
-    def message(self) -> str:
-        text: str = self.world.status["conditions"][-1]["message"]
-        return text
-
-
-def test_a_tfjob_of_parameter_servers_only_never_runs_and_never_ends() -> None:
-    played = Played(TF, {"PS": 1})
-    assert played.pods("Running", "ps-0") == ["Created=True"]
-    assert played.pods("Succeeded", "ps-0") == ["Created=True"]
-
-
-def test_the_evaluator_ends_no_tfjob_but_fails_it() -> None:
-    played = Played(TF, {"Worker": 1, "Evaluator": 1})
-    assert played.pods("Running", "worker-0", "evaluator-0") == ["Created=True", "Running=True"]
-    assert played.pods("Failed", "evaluator-0", code=1) == ["Created=True", "Running=False", "Failed=True"]
-    assert played.message == "TFJob team-a/job has failed because 1 Evaluator replica(s) failed."
-
-
-def test_worker_0_done_and_worker_1_failed_at_once_is_both() -> None:
-    """Succeeded, then Failed."""
-    played = Played(TF, {"Worker": 2})
-    played.world.set_pod("job-worker-0", "Succeeded")
-    assert played.pods("Failed", "worker-1", code=1) == ["Created=True", "Succeeded=True", "Failed=True"]
-
-
-def test_a_restarting_tfjob_with_running_workers_stays_restarting() -> None:
-    """The failure of a pod that is being replaced is no failure of the job."""
-    played = Played(TF, {"Worker": 2}, policy="ExitCode")
-    played.pods("Running", "worker-0", "worker-1")
-    played.world.set_pod("job-worker-1", "Failed", exit_code=137)
-    played.world.look()
-    last = played.world.status["conditions"][-1]
-    assert (last["type"], last["message"]) == ("Restarting", "job job is restarting because Worker replica(s) failed.")
-    assert played.pods("Running", "worker-0") == ["Created=True", "Running=True"]
-
-
-@pytest.mark.parametrize(
-    ("policy", "conditions", "message"),
-    [
-        (
-            "Never",
-            ["Created=True", "Running=False", "Failed=True"],
-            "XGBoostJob job is failed because 1 Worker replica(s) failed.",
-        ),
-        (
-            "OnFailure",
-            ["Created=True", "Running=False", "Failed=True"],
-            "XGBoostJob job is failed because 1 Worker replica(s) failed.",
-        ),
-        ("ExitCode", ["Created=True", "Running=True"], "XGBoostJob job is running."),
-    ],
-)
-def test_a_failed_pod_fails_an_xgboostjob_unless_exit_codes_decide(policy: str, conditions: list[str], message: str) -> None:
-    played = Played(XGB, {"Master": 1, "Worker": 1}, policy=policy)
-    played.pods("Running", "master-0", "worker-0")
-    assert played.pods("Failed", "worker-0", code=137) == conditions
-    assert played.message == message
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,18 @@
 """kubeflow.org/v1: one engine for all job kinds, a module per framework.
 
-`plan.py` reads like the life of a job; each rule of it has a file of its own. Shared code never asks which kind it has: it asks
-the `Framework`. A further kind is a module in `frameworks/` and a line in its table. What a job says
-while an object that it needs (PodGroup, HorizontalPodAutoscaler) is refused is in `prerequisites.py`.
+plan.py                     the life of a job, in the order of its rules; reconciler.py reads the caches for it
+frameworks/                 what the pods of a kind are told, when its job has succeeded or failed; framework.py: the interface
+policies/                   the fields of runPolicy and restartPolicy, and elastic jobs that shrink: a module per field
+replica_sync.py             pods and services of all kinds but MPIJob, and failed pods that are replaced; mpi/: those of MPIJobs
+replicas.py, services.py    a pod and a service as they are written; init_template.py: init containers of Workers
+names.py, ports.py          names and labels; the port at which pods meet
+status.py, conditions.py    counters of roles, and the conditions
+failures.py, failure_record.py    what failed: as events, and in the status
+gang.py, autoscaler.py      PodGroup and HorizontalPodAutoscaler; prerequisites.py: what a job says while these are refused
+admission.py                the webhooks: what they refuse is in api/training
+metrics.py                  counters of jobs
+
+Shared code never asks which kind it has: it asks the `Framework`. A further kind is a module in `frameworks/`.
+
+Tests: tests/operator/training; lives of jobs as upstream's Training Operator was recorded to live them in tests/recordings/v1.
 """

@@ -1,6 +1,7 @@
 """The job kinds that the operator serves: every module here that says `FRAMEWORK` serves one.
 
-Tests: tests/operator/training/test_kinds.py and test_pytorch.py; tests/recordings/v1.
+Tests: tests/operator/training/frameworks; JAXJob in tests/operator/training/test_kinds.py; MPIJob in test_mpi.py there;
+tests/recordings/v1.
 """
 
 from __future__ import annotations

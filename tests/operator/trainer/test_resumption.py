@@ -212,16 +212,6 @@ def test_a_job_whose_jobset_somebody_suspended_says_what_it_waits_for(
     assert (status, "Job mnist-node-0 may still have pods" in message) == ("False", True)
 
 
-def test_the_deadline_begins_when_the_job_is_really_resumed(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
-) -> None:
-    trainjob = make_trainjob(suspend=False, activeDeadlineSeconds=60, status={"conditions": [SUSPENDED]})
-    waiting = plan(observed(trainjob, make_runtime(), jobset(), one_job(terminating=1)), now)
-    assert "Failed" not in conditions(waiting)
-    going_on = plan(observed(trainjob, make_runtime(), jobset(), one_job()), now)
-    assert going_on.requeue_after == 60
-
-
 # Other nodes than before
 
 
@@ -438,3 +428,13 @@ def test_a_group_has_its_new_size_before_the_new_jobset_is_made(
     assert isinstance(group_write, Apply)
     assert group_write.body["spec"]["minMember"] == 2
     assert jobset_write == ANEW
+
+
+def test_the_deadline_begins_when_the_job_is_really_resumed(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+) -> None:
+    trainjob = make_trainjob(suspend=False, activeDeadlineSeconds=60, status={"conditions": [SUSPENDED]})
+    waiting = plan(observed(trainjob, make_runtime(), jobset(), one_job(terminating=1)), now)
+    assert "Failed" not in conditions(waiting)
+    going_on = plan(observed(trainjob, make_runtime(), jobset(), one_job()), now)
+    assert going_on.requeue_after == 60
