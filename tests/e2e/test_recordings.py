@@ -26,6 +26,7 @@ QUIET_EMBEDDED = 0.8
 """Seconds; the embedded cluster's controllers act at once, Kubernetes' own gather changes for up to a second."""
 TIMED_AT_ONCE = 6
 """Cases that have seconds in them run first and few at a time, so that a busy machine does not miss a deadline."""
+LOG_LINES = 30
 
 
 pytestmark = pytest.mark.timeout(900)
@@ -76,8 +77,17 @@ def found(request: pytest.FixtureRequest, place: Place, tmp_path_factory: pytest
     for gang_scheduler in sorted({one.gang_scheduler for one in chosen}):
         cases = [one for one in chosen if one.gang_scheduler == gang_scheduler]
         with nodeless(place, tmp_path_factory.mktemp("nodeless") / "state", gang_scheduler) as cluster:
-            found |= asyncio.run(_differing_steps(cluster, cases, place))
+            differing = asyncio.run(_differing_steps(cluster, cases, place))
+            if any(differing[one.id] and outcome(one, place).is_met for one in cases):
+                _print_logs(cluster.parent)
+            found |= differing
     return found
+
+
+def _print_logs(directory: Path) -> None:
+    """Which part of a control plane stood still is seen only in its log; pytest shows what is printed beside the failure."""
+    for log in sorted(directory.glob("*.log")):
+        print(f"{log.name} ends:", *log.read_text(errors="replace").splitlines()[-LOG_LINES:], sep="\n")
 
 
 async def _differing_steps(cluster: Path, chosen: list[Recorded], place: Place) -> dict[str, str]:

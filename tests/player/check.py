@@ -8,8 +8,8 @@ from player.live_cluster import LiveCluster
 from player.play import QUIET, play
 from player.shape import Json
 
-PATIENCE = 20.0
-"""Seconds that a busy machine may be late."""
+PATIENCE = 60.0
+"""Seconds that a busy machine, or a control plane on it, may be late."""
 
 
 async def differing_step(
