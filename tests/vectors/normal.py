@@ -17,7 +17,8 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _TOKEN = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+")
 _REVISION = re.compile(
-    r'(resourceVersion\\*": ?\\*"|record \(|current: |too old resource version: |too old: |ResourceVersion: |resource version: )'
+    r'(resourceVersion\\*": ?\\*"|record \(|precondition \(0|current: |'
+    r'too old resource version: |too old: |ResourceVersion: |resource version: )'
     r"\d+( \(\d+\))?"
 )
 _OBJECT = re.compile(r"Invalid value: (?:\{.*?\}|\[\{.*?\}\]|\[map\[.*?\]\]|map\[.*?\]): ")

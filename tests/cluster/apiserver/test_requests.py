@@ -70,7 +70,7 @@ async def test_what_is_said_to_exist_can_be_read(api: Api, config_maps: str) -> 
         assert sorted(codes) == [200, 200, 200, 200, 200, 201]
 
 
-@pytest.mark.parametrize("text", ["0", "7", "18446744073709551615"])
+@pytest.mark.parametrize("text", ["0", "7", "18446744073709551615", "0" * 30 + "5"])
 def test_unsigned_numbers_of_64_bits_have_no_fault(text: str) -> None:
     assert unsigned_fault(text) == ""
 

@@ -126,10 +126,18 @@ def revision(text: str, *, watch: bool) -> int:
     return int(text)
 
 
+def revision_to_replace(metadata: Json) -> int:
+    """The resourceVersion that an object to be written says it replaces; 0 for none. Raises 500."""
+    text = metadata.get("resourceVersion", "")
+    if text and (fault := unsigned_fault(text)):
+        raise plain(500, fault)
+    return int(text or 0)
+
+
 def unsigned_fault(text: str) -> str:
     """Go's error for a text that is not a number of 64 bits without a sign; empty for such a number."""
     is_number = text.isascii() and text.isdecimal()
-    if is_number and len(text) <= 20 and int(text) < 2**64:
+    if is_number and len(text.lstrip("0")) <= 20 and int(text) < 2**64:
         return ""
     return f'strconv.ParseUint: parsing "{text}": {"value out of range" if is_number else "invalid syntax"}'
 

@@ -25,7 +25,7 @@ from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
 from shunter.cluster.apiserver.negotiation import Body, read
 from shunter.cluster.apiserver.registry import ServedKind
-from shunter.cluster.apiserver.requests import Call, WriteOptions, unsigned_fault, write_options
+from shunter.cluster.apiserver.requests import Call, WriteOptions, revision_to_replace, unsigned_fault, write_options
 from shunter.cluster.apiserver.status import (
     StatusError,
     already_exists,
@@ -74,6 +74,8 @@ async def create_document(
         document.pop("status", None)
     metadata = document["metadata"]
     object_meta.in_namespace(metadata, call.target.namespace if resource.namespaced else "")
+    if operation == "Apply":
+        revision_to_replace(metadata)
     asked_revision = metadata.pop("resourceVersion", "")
     name = metadata.get("name", "") or _generated_name(backend, served, metadata)
     if resource.namespaced:
@@ -109,7 +111,7 @@ async def create_document(
         if asked_revision:
             metadata["resourceVersion"] = asked_revision
         return Outcome(201, None, document)
-    if asked_revision and operation == "Update":
+    if operation == "Update" and not unsigned_fault(asked_revision) and int(asked_revision):
         raise plain(500, "resourceVersion should not be set on objects to be created")
     if kind.durable and (refused := backend.room.refusal()):
         raise refused
@@ -209,10 +211,8 @@ async def modify(
             raise not_found(served.resource, target.name)
         old = served.document(entry)
         document = change(old if shares else served.document(entry))
-        pinned = document["metadata"].get("resourceVersion", "")
-        if pinned and pinned != old["metadata"]["resourceVersion"]:
-            if fault := unsigned_fault(pinned):
-                raise plain(500, fault)
+        pinned = revision_to_replace(document["metadata"])
+        if pinned and pinned != entry.revision:
             raise conflict(served.resource, target.name)
         if not pinned and (served.custom or served.kind.updates_need_revision):
             missing = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")

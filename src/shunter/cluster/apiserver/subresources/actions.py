@@ -301,13 +301,14 @@ async def finalize(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     wanted = sent["metadata"].get("resourceVersion", "")
     if wanted and (fault := unsigned_fault(wanted)):
         raise bad_request(fault)
+    replaces = int(wanted or 0)
     collection = backend.collection(served)
     while True:
         entry = collection.head(call.target.namespace, call.target.name)
         if entry is None:
             raise not_found(served.resource, call.target.name)
         document = served.document(entry)
-        if wanted and wanted != document["metadata"]["resourceVersion"]:
+        if replaces and replaces != entry.revision:
             raise conflict(served.resource, call.target.name)
         document["spec"] = {**(document.get("spec") or {}), "finalizers": finalizers}
         if not finalizers:
@@ -316,6 +317,8 @@ async def finalize(backend: Backend, call: Call, served: ServedKind) -> Outcome:
         if call.query.get("dryRun"):
             return Outcome(200, None, document)
         is_over = "deletionTimestamp" in metadata and not finalizers and not metadata.get("finalizers")
+        if not is_over and document == served.document(entry):
+            return Outcome(200, entry)
         write = backend.store.remove if is_over else backend.store.write
         try:
             stored = await write(collection, served.stored(document), previous=entry, durable=served.kind.durable)
@@ -349,14 +352,13 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
         if call.method == "PATCH":
             wanted = _patched_scale(wanted)
         object_meta.check_identity(wanted["metadata"], call.target.name, call.target.namespace)
-        version = wanted["metadata"].get("resourceVersion", "")
-        if version and version != old["metadata"]["resourceVersion"]:
-            raise conflict(served.resource, call.target.name)
         replicas = wanted["spec"].get("replicas") or 0
         if replicas < 0 and not served.custom:
             fault = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
             raise invalid("autoscaling", "Scale", call.target.name, [fault])
         _set(old, paths.spec_replicas, replicas)
+        if version := wanted["metadata"].get("resourceVersion", ""):
+            old["metadata"]["resourceVersion"] = version
         return old
 
     outcome = await modify(backend, call, served, options, scaled, owns_fields=not applies)
