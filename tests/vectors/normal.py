@@ -18,7 +18,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _TOKEN = re.compile(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+")
 _REVISION = re.compile(
     r'(resourceVersion\\*": ?\\*"|record \(|precondition \(0|current: |'
-    r'too old resource version: |too old: |ResourceVersion: |resource version: )'
+    r"too old resource version: |too old: |ResourceVersion: |resource version: )"
     r"\d+( \(\d+\))?"
 )
 _OBJECT = re.compile(r"Invalid value: (?:\{.*?\}|\[\{.*?\}\]|\[map\[.*?\]\]|map\[.*?\]): ")

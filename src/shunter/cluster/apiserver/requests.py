@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError, required
 from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.meta import Json
 from shunter.cluster.apiserver.status import bad_request, invalid, plain
 
 
