@@ -188,10 +188,10 @@ class Moves:
             await faults.close()
 
     @asynccontextmanager
-    async def failing(self, fault: Fault, *, path: str, times: int) -> AsyncIterator[Client]:
-        """A client to which this happens so many times when it reads what is at such a path."""
+    async def failing(self, fault: Fault, *, path: str, times: int, method: str = "GET") -> AsyncIterator[Client]:
+        """A client to which this happens so many times when it reads what is at such a path, or sends another `method` there."""
         faults = FaultTransport(HttpTransport(self.connection, user_agent="shunter-migrate"))
-        faults.inject(fault, method="GET", path=path, times=times)
+        faults.inject(fault, method=method, path=path, times=times)
         try:
             yield Client(faults, field_manager="shunter-migrate")
         finally:

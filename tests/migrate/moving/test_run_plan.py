@@ -144,6 +144,17 @@ async def test_rollback_leaves_a_train_job_that_is_all_there_is_and_its_runtime(
     )
 
 
+async def test_rollback_looks_again_at_what_was_gone_when_it_wrote(moves: Moves) -> None:
+    await moves.submit("bert")
+    before = await moves.state()
+    plan = await moves.plan(PlanOptions(running="move"))
+    await moves.apply(plan)
+    async with moves.failing(Refuse(404, "NotFound"), method="PATCH", path="/pytorchjobs/bert", times=1) as client:
+        undone = await moves.roll_back(plan, client=client)
+    assert [failure for _, failure in undone if failure] == []
+    assert await moves.state() == before
+
+
 async def test_rollback_goes_on_beside_what_may_not_be_read(moves: Moves) -> None:
     for name in ("a", "b"):
         await moves.submit(name, suspend=True)

@@ -187,7 +187,7 @@ async def _taken_back(client: Client, journal: Journal, record: Record, judge: _
                 journal.note(
                     msgspec.structs.replace(record, phase="undone", after=digest(present) if present is not None else "")
                 )
-        except (AlreadyExists, Conflict, *PASSING) as error:
+        except (AlreadyExists, Conflict, NotFound, *PASSING) as error:
             if attempt == ATTEMPTS - 1:
                 return undo, error.message
             await asyncio.sleep(FIRST_WAIT * 2.0**attempt)
