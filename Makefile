@@ -55,7 +55,8 @@ long: setup ## the tests that make test has no time for: a minute each, for what
 	@$(PYTEST) -n 4 --dist loadgroup -m long
 
 faults: setup ## kills, outages, mangled answers: what operator and trainings must survive, on the embedded cluster (five minutes)
-	@EVERY_WRITE=1 RECIPE_KILLS=20 $(PYTEST) -n 4 --dist loadgroup tests/faults tests/recipes/test_lm.py
+	@EVERY_WRITE=1 RECIPE_KILLS=20 $(PYTEST) -n 4 --dist loadgroup tests/faults tests/recipes/test_lm.py \
+		tests/migrate/conversion/gitops/test_overlays.py
 
 conformance: setup ## all e2e tests, and those that need it, on a real Kubernetes control plane (needs Go, see CONTRIBUTING.md)
 	@conformance/build >/dev/null

@@ -83,6 +83,8 @@ EVERYTHING = bool(os.environ.get("RECIPES"))
 """RECIPES=all before pytest runs every test for every recipe: five minutes, most of them imports. Else recipes that are slow to
 import are only trained once, and resumed."""
 QUICK = ("jax_train", "xgboost_train")
+SLOW = ("deepspeed_zero", "finetune")
+"""A minute each, most of it imports; `make long` trains them."""
 
 
 class Server:
@@ -190,9 +192,7 @@ class Trained(NamedTuple):
     reported: Progress
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=pytest.mark.long if name == "deepspeed_zero" else ()) for name in ALL]
-)
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in ALL])
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
     for module in {name.partition(".")[0] for name in ALL[request.param].modules}:
         if not importlib.util.find_spec(module):  # not imported here: torch and tensorflow crash in one process

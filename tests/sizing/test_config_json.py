@@ -166,6 +166,7 @@ OF_KIND: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.xdist_group("transformers")  # to import it takes each process ten seconds
 @pytest.mark.integration
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_config_says_counts_as_in_transformers(kind: str) -> None:

@@ -58,6 +58,7 @@ def transformers_count(model: Model, layers: int) -> int:
     return sum(parameter.numel() for parameter in built.parameters())
 
 
+@pytest.mark.xdist_group("transformers")  # to import it takes each process ten seconds
 @pytest.mark.integration
 @pytest.mark.parametrize("name", MODELS)
 def test_counts_are_those_of_transformers(name: str) -> None:
@@ -67,6 +68,7 @@ def test_counts_are_those_of_transformers(name: str) -> None:
     assert model.shape.parameters == one + (model.shape.layers - 1) * (two - one)
 
 
+@pytest.mark.xdist_group("transformers")  # to import it takes each process ten seconds
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["Llama-2-7B", "Llama-3.1-8B", "Qwen2.5-0.5B", "GPT-2"])
 def test_a_model_of_all_layers_has_the_count_too(name: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from faults.disturbance import swept
 from migrate.conversion.gitops.kustomizations import BASE, JOB, PLAIN, converted, put, written
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.migrate.conversion import batch
@@ -364,7 +365,7 @@ def test_a_run_that_is_killed_between_any_two_writes_and_run_again_ends_the_same
     put(tree, whole)
     wanted = contents(whole)
     same: list[bool] = []
-    for writes in range(len(tree.texts) + 1):
+    for writes in swept(range(len(tree.texts) + 1)):
         root = written(tmp_path / str(writes), NESTED)
         put(Tree(dict(list(tree.texts.items())[:writes])), root)
         again = converted(root, once)
