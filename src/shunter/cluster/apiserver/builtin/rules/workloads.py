@@ -230,7 +230,7 @@ def share_errors(field: str, value: int | str) -> list[FieldError]:
 
 def whole_errors(field: str, value: int | str) -> list[FieldError]:
     """Percentages above 100% are invalid; a number may have any size."""
-    is_more = isinstance(value, str) and _amount(value) > 100
+    is_more = isinstance(value, str) and value.endswith("%") and _amount(value) > 100
     return [invalid(field, value, "must not be greater than 100%")] if is_more else []
 
 
