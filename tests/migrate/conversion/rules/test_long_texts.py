@@ -14,6 +14,7 @@ from migrate.conversion.rules.test_indirect_reads import converted, python, shel
 from shunter.migrate.conversion.launch.reads import TextLines
 from shunter.migrate.conversion.launch.shell_words import matching
 from shunter.migrate.conversion.rules import programs
+from shunter.migrate.conversion.rules.programs import built_names, container_names, ports_of_v1
 
 UNREAD = {"HOST027"}
 """Told of what is nested too deep to be read."""
@@ -193,3 +194,20 @@ def test_no_pattern_reads_on_for_ever(module: Path) -> None:
 def test_unbounded_patterns_are_recognised() -> None:
     assert unbounded(r"\|[^\n]*?x .*?x .+?x [\s\S]*?x [^\]]+?x") == ["[^\\n]*?", ".*?", ".+?", "[\\s\\S]*?", "[^\\]]+?"]
     assert unbounded(r"[^\n]{0,400}?x [^\n]*x \.*?x") == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param(ports_of_v1._pattern(23456).pattern, id="a port"),
+        pytest.param(ports_of_v1._RANGE.pattern, id="a range"),
+        pytest.param(ports_of_v1._SUM.pattern, id="a sum"),
+        pytest.param(built_names._pattern("bert", "master|worker"), id="a built name"),
+        pytest.param(container_names._container_pattern("pytorch").pattern, id="a container"),
+        pytest.param(container_names._log_pattern("bert", "master|worker"), id="a log"),
+        pytest.param(container_names._OF_ANY_CONTAINER.pattern, id="any container"),
+    ],
+)
+def test_what_lies_between_two_words_has_an_end(pattern: str) -> None:
+    """A line may be a whole program in a few megabytes."""
+    assert re.findall(r"(?:\[\^[^]]*\]|\[\\s\\S\])[*+]", pattern) == []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from migrate.conversion.rules.test_indirect_reads import converted, limits, python, shell
 from shunter.api.meta import Json
 from shunter.migrate.conversion.input_context import context_of
 from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.rules.programs import built_names
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 
@@ -58,3 +60,70 @@ def test_an_address_is_told_of(line: str) -> None:
 )
 def test_what_is_no_host_of_the_job_is_not(line: str) -> None:
     assert not told(line)
+
+
+def told_of(command: list[str], kind: str = "PyTorchJob") -> list[str]:
+    return limits(converted(command, kind))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for h in $JOB-{master,worker}-0; do nc -z $h 22; done",
+        "for h in ${JOB}-{master,worker}-$i; do nc -z $h 22; done",
+        "for h in bert-{master-0,worker-0}; do nc -z $h 22; done",
+        "base=bert-worker\nfor i in 0 1; do nc -z ${base}-$i 22; done",
+        "base=bert-worker\nfor i in 1 2; do nc -z $base-$((i-1)) 22; done",
+        "for base in bert-master bert-worker; do nc -z $base-0 22; done",
+        "base=bert-worker; printf '%s-%d\\n' $base 0 > hosts",
+        "grep -E 'bert.*-worker-[0-9]+' hosts",
+        "grep -P '.*-worker-\\d' hosts",
+    ],
+)
+def test_a_shell_that_builds_a_name_of_a_pod_is_told_of(text: str) -> None:
+    assert told_of(shell(f"{text}\npython train.py")) == ["HOST013"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "peers = ['bert-worker' + '-' + str(i) for i in range(2)]",
+        "base = 'bert-worker'\npeers = [f'{base}-{i}' for i in range(2)]",
+        "base = 'bert-worker'\npeers = ['-'.join([base, str(i)]) for i in range(2)]",
+        "base = 'bert-worker'\npeers = ['%s-%d' % (base, i) for i in range(2)]",
+        "base = 'bert-worker'\npeers = ['{}-{}'.format(base, i) for i in range(2)]",
+        "for base in ('bert-master', 'bert-worker'):\n    ping(f'{base}-0')",
+    ],
+)
+def test_python_that_builds_a_name_of_a_pod_is_told_of(code: str) -> None:
+    assert told_of(python(f"{code}\ntrain()")) == ["HOST013"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mkdir -p logs-{master,worker}",
+        "cp conf-{worker,eval}.yaml /etc/app/",
+        "tar czf $OUT-{master,worker}.tgz /tmp",
+        "rsync -a data/shard-{worker,valid}/ /tmp",
+        "python train.py --run-name bert-worker --out ckpt/$USER-$STEP",
+        "echo bert-worker starts; tar czf $NAME-$(date +%F).tgz /tmp",
+        "NAME=bert-worker; tar czf $NAME-$(date +%F).tgz /tmp",
+        "git branch -r | grep 'origin/.*-master$'",
+        "ls | grep -E 'run.*-worker$'",
+    ],
+)
+def test_a_shell_that_builds_another_name_is_not_told_of(text: str) -> None:
+    assert told_of(shell(f"{text}\npython train.py")) == []
+
+
+def test_jobs_whose_names_no_text_has_share_a_pattern() -> None:
+    job = converted(shell("echo this is a worker; python train.py")).source.value
+    built_names._compiled.cache_clear()
+    for name in ("bert", "llama"):
+        convert(SourceObject({**job, "metadata": {"name": name}}, "job.yaml"), Options())
+    assert built_names._compiled.cache_info().misses == 1
+
+
+def test_python_that_builds_another_name_is_not_told_of() -> None:
+    assert told_of(python("run = 'bert-worker'\nout = f'{a}-{b}'\ntrain()")) == []

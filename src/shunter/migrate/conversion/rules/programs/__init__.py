@@ -1,1 +1,16 @@
-"""Rules about what programs of the pods say and read."""
+"""Rules about what programs of the pods say and read.
+
+pod_reads, whole_environment    names, addresses and variables of pods that v2 has otherwise
+new_variables, files_of_v1      what only v2 sets; what only v1's operator gave an MPIJob
+hosts, built_names              host names of v1, written out or put together
+container_names                 the training container's name of v1
+ports_of_v1, ports_of_v2        ports at which pods meet
+lookups, peer_lookups           the Master, or all peers, looked up in DNS
+downward_files                  files of the downward API
+cluster_requests                kubectl and the API, asked for what v1 made
+ssh_clients                     programs that come into workers by ssh
+texts                           the programs that can be read
+
+Tests: tests/migrate/conversion/rules/programs; programs that none of them was written for in test_indirect_reads.py there above;
+tests/scenarios/migrate.
+"""

@@ -1,0 +1,93 @@
+"""Names and addresses of pods that become parts of paths and names are told of; those that are only called are not."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from migrate.conversion.rules.jobs_with_config_map import with_config_map
+from migrate.conversion.rules.test_indirect_reads import converted, limits, python, shell
+from shunter.api.meta import Json
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell("mkdir -p /ckpt/$MASTER_ADDR; python t.py"),
+        shell("python t.py --run-name=${MASTER_ADDR}"),
+        shell("RUN_ID=$MASTER_ADDR python t.py"),
+        python("import os\np = os.path.join('/ckpt', os.environ['MASTER_ADDR'])"),
+        python("import os\np = '/ckpt/' + os.environ['MASTER_ADDR']"),
+    ],
+)
+def test_an_address_in_the_name_of_a_directory_or_a_run_is_told_of(command: list[str]) -> None:
+    assert "HOST010" in limits(converted(command))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell("curl http://$MASTER_ADDR/x; torchrun --nproc_per_node=1 --master_addr $MASTER_ADDR t.py"),
+        shell("until nc -z $MASTER_ADDR 80; do sleep 1; done; ray start --address=$MASTER_ADDR:6379"),
+        shell("scp /a/b $MASTER_ADDR:/c; python t.py --head_node_ip $MASTER_ADDR"),
+        python("import os\nurl = 'tcp://' + os.environ['MASTER_ADDR']"),
+        python("import os\nif os.environ['MASTER_ADDR'] in ('localhost', '127.0.0.1'): alone()"),
+        shell('[ "$MASTER_ADDR" = localhost ] && exit 1; python t.py'),
+    ],
+)
+def test_an_address_that_is_called_or_compared_with_what_no_pod_is_called_is_not(command: list[str]) -> None:
+    assert limits(converted(command)) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell('[ "$MASTER_ADDR" = localhost -o "$HOSTNAME" = p-master-0 ] && python a.py || python b.py'),
+        shell('if [ "$HOSTNAME" = p-master-0 -a "$BIND" = 0.0.0.0 ]; then python a.py; else python b.py; fi'),
+        shell('test localhost != "$MASTER_ADDR" -a "$(hostname)" = p-master-0 && python a.py'),
+        shell('[ ! \\( "$BIND" = ::1 -o "$HOSTNAME" = p-master-0 \\) ] && python a.py'),
+        shell('[ "$HOSTNAME" = "$MASTER_ADDR" -a "$MASTER_ADDR" != 127.0.0.1 ] && python a.py'),
+        python("import os, socket\nif socket.gethostname() == os.environ['MASTER'] != 'localhost': alone()"),
+    ],
+)
+def test_a_comparison_beside_one_with_what_no_pod_is_called_decides(command: list[str]) -> None:
+    assert "HOST009!" in limits(converted(command))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[ "$MASTER_ADDR" = localhost -o "$MASTER_ADDR" = 127.0.0.1 ] && exit 1; python t.py',
+        'test ! localhost = "$MASTER_ADDR" -a -n "$MASTER_ADDR" && python t.py',
+        '[ \\( "$MASTER_ADDR" != ::1 \\) -o "$LEVEL" = 3 ] && python t.py',
+    ],
+)
+def test_comparisons_of_which_each_has_what_no_pod_is_called_decide_nothing(text: str) -> None:
+    assert "HOST009!" not in limits(converted(shell(text)))
+
+
+def test_a_directory_of_a_volume_that_is_named_after_an_address_is_told_of() -> None:
+    mount: Json = {"name": "c", "mountPath": "/c"}
+    pod = {"volumes": [{"name": "c", "persistentVolumeClaim": {"claimName": "c"}}]}
+    for expression, expected in (("$(MASTER_ADDR)/x", ["HOST010"]), ("rank-$(RANK)", [])):
+        mounts = [{**mount, "subPathExpr": expression}]
+        assert limits(converted(["python", "t.py"], pod=pod, volumeMounts=mounts)) == expected
+
+
+def test_scripts_in_binary_data_are_read() -> None:
+    text = base64.b64encode(b"export SHARD=${HOSTNAME##*-}\npython t.py\n").decode()
+    mounts = [{"name": "code", "mountPath": "/code"}]
+    volumes: list[Json] = [{"name": "code", "configMap": {"name": "settings"}}]
+    container = {"command": ["sh", "/code/run.sh"], "volumeMounts": mounts}
+    found = with_config_map(container, {"binaryData": {"run.sh": text, "logo.png": "iVBORw0KGgo="}}, volumes=volumes)
+    assert "HOST009!" in limits(found)
+
+
+def test_what_supervisord_puts_in_is_told_of() -> None:
+    for text in ("%(host_node_name)s", "%(ENV_HOSTNAME)s"):
+        mounts = [{"name": "code", "mountPath": "/code"}]
+        volumes: list[Json] = [{"name": "code", "configMap": {"name": "settings"}}]
+        container = {"command": ["supervisord"], "volumeMounts": mounts}
+        data = {"data": {"s.conf": f"[program:t]\ncommand=python t.py --name {text}\n"}}
+        assert "HOST010" in limits(with_config_map(container, data, volumes=volumes))
