@@ -7,6 +7,4 @@ changes.py      pure: what is written, left alone, pruned, and what `uninstall` 
 preflight.py    pure: what speaks against installing
 installing.py   thin: asks preflight, applies, prunes; waiting.py waits for the pods
 removing.py     thin: `uninstall` removes, and refuses CRDs that still have jobs
-
-Tests: tests/install; preflight, removing and what was there before in test_installing.py.
 """
