@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -114,9 +115,13 @@ MODULE = re.compile(r"\b(?:\w+/)*\w+\.(?:py|js)\b")
 def test_modules_that_a_description_names_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     described = (ast.get_docstring(ast.parse(text)) or "") if path.suffix == ".py" else text
-    ours = [f"/{known.relative_to(ROOT)}" for room in ("src", "tests", "scripts") for known in (ROOT / room).rglob("*.*")]
     named = set(MODULE.findall(described)) - {"train.py"}  # a program of a user
-    assert [name for name in named if not any(one.endswith(f"/{name}") for one in ours)] == []
+    assert [name for name in named if not any(one.endswith(f"/{name}") for one in _files_of_code())] == []
+
+
+@cache
+def _files_of_code() -> list[str]:
+    return [f"/{path.relative_to(ROOT)}" for room in ("src", "tests", "scripts") for path in (ROOT / room).rglob("*.*")]
 
 
 PATH_OF_TESTS = re.compile(r"\btests/[\w./-]*\w")
