@@ -333,7 +333,7 @@ class Client:
             except ApiError as error:
                 if attempt == self._retry.attempts or not may_retry(method, error):
                     raise
-                await asyncio.sleep(self._retry.wait(attempt, error.retry_after))
+                await asyncio.sleep(self._retry.wait(attempt, error))
         raise AssertionError("a request is attempted at least once")
 
     def _write_params(self, options: WriteOptions) -> dict[str, str]:

@@ -20,13 +20,20 @@ class RetryPolicy:
     first_wait: float = 0.1
     longest_wait: float = 30.0
 
-    def wait(self, attempt: int, asked: float | None) -> float:
-        """Seconds to wait after attempt number `attempt` (from 1): never less than what the server asked for."""
+    def wait(self, attempt: int, error: ApiError) -> float:
+        """Seconds to wait after attempt number `attempt` (from 1)."""
         wait = self.first_wait * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.5)
-        return max(min(wait, self.longest_wait), asked or 0.0)
+        return max(min(wait, self.longest_wait), asked_wait(error))
 
 
 DEFAULT = RetryPolicy()
+LONGEST_ASKED_WAIT = 60.0
+"""Seconds. A proxy that asks for a day would stop an operator for a day, without a word."""
+
+
+def asked_wait(error: ApiError) -> float:
+    """The least seconds to wait by the server's Retry-After, of a minute at most; 0 where it asks for none."""
+    return min(error.retry_after or 0.0, LONGEST_ASKED_WAIT)
 
 
 def may_retry(method: str, error: ApiError) -> bool:

@@ -32,6 +32,7 @@ from shunter.kube.errors import (
     ServerTimeout,
     Unauthorized,
 )
+from shunter.kube.retry import asked_wait
 
 log = getLogger(__name__)
 
@@ -294,7 +295,7 @@ class Reflector(Generic[T]):
     def _wait(self, problem: ApiError) -> float:
         longest = self._timing.longest_wait_for_kind if isinstance(problem, NotFound) else self._timing.longest_wait
         wait = self._timing.first_wait * 2.0 ** min(self._failures - 1, 16) * random.uniform(1.0, 2.0)
-        return max(min(wait, longest), problem.retry_after or 0.0)
+        return max(min(wait, longest), asked_wait(problem))
 
 
 def _reason(problem: ApiError | None) -> str:

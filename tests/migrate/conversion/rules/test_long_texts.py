@@ -161,6 +161,7 @@ def test_a_long_text_is_read_to_its_end(before: str) -> None:
     assert {one.topic.id for one in long.findings} == {one.topic.id for one in short.findings}
 
 
+@pytest.mark.slow
 def test_a_text_that_launchers_start_again_and_again_is_limited() -> None:
     text = "cat <<E > /f\n" + "echo a\n" * 3_000 + "E\n" + "torchrun --no-python bash /f\n" * 30
     assert "HOST027" in {one.topic.id for one in converted(shell(text)).findings}
