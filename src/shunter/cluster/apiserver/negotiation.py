@@ -140,7 +140,7 @@ def _read_json(body: bytes, kind: str, *, custom: bool) -> Body:
     except (RecursionError, nesting.TooDeepError):
         raise _unrecognized(body, kind, f"invalid character '[' {nesting.TOO_DEEP}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _unrecognized(body, kind, _go_syntax_error(body, str(error))) from None
+        raise _unrecognized(body, kind, _syntax_error(str(error))) from None
     if document is None:
         return Body({}, [])
     if not isinstance(document, dict):
@@ -171,7 +171,8 @@ def go_type(value: Any) -> str:
 _SHOWN_BYTES = 4096
 
 
-def _go_syntax_error(body: bytes, error: str) -> str:
+def _syntax_error(error: str) -> str:
+    """In Go's words where a text ends too early; else the decoder's own."""
     return "unexpected end of JSON input" if "truncated" in error else error
 
 
