@@ -15,8 +15,8 @@ from shunter.doctor.lines import Line, parsed
 from shunter.doctor.places import places
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
-from shunter.operator.causes.held import BlockedPod
-from shunter.operator.causes.pods import crash_loops, held_pods
+from shunter.operator.causes.blocked_pod import BlockedPod
+from shunter.operator.causes.pods import blocked_pods, crash_loops
 from shunter.operator.overview import Members, Overview, is_pod_of, overview
 
 LAST_LINES = 50
@@ -138,9 +138,8 @@ class Case:
     @cached_property
     def failures(self) -> list[Ending]:
         """Endings that are the matter now: of a job that runs in full, those of containers that fail again and again."""
-        looping = {pod for held in self.crash_loops for pod in self.by_label.get(held.label, ())}
         is_over = self.runs_in_full and not self.overview.is_finished
-        return [one for one in self.endings if one.pod in looping or not (one.runs_again or is_over)]
+        return [one for one in self.endings if one.pod in self.looping_pods or not (one.runs_again or is_over)]
 
     @cached_property
     def reasons(self) -> list[Ending]:
@@ -158,19 +157,24 @@ class Case:
         return cause(self.job, self.evidence.api, self.now)
 
     @cached_property
-    def held(self) -> list[BlockedPod]:
-        """The pods that do not run, each with the reason, as `operator.causes` sees them."""
-        return [] if self.overview.is_finished else held_pods(self.job, self.pods, self.evidence.events, self.now)
+    def blocked_pods(self) -> list[BlockedPod]:
+        """The pods that do not run, each with the reason, by `operator.causes`."""
+        return [] if self.overview.is_finished else blocked_pods(self.job, self.pods, self.evidence.events, self.now)
 
     @cached_property
     def crash_loops(self) -> list[BlockedPod]:
         """Ranks that fail again and again."""
-        return [] if self.overview.is_finished else crash_loops(self.job, self.pods, self.held, self.now)
+        return [] if self.overview.is_finished else crash_loops(self.job, self.pods, self.blocked_pods, self.now)
 
-    def pods_held_by(self, words: Sequence[str]) -> dict[tuple[str, str, str], list[str]]:
-        """The pods that these causes hold up, by word, text and remedy."""
+    @cached_property
+    def looping_pods(self) -> set[str]:
+        """The pods of the ranks in `crash_loops`."""
+        return {pod for loop in self.crash_loops for pod in self.by_label.get(loop.label, ())}
+
+    def pods_blocked_by(self, words: Sequence[str]) -> dict[tuple[str, str, str], list[str]]:
+        """The pods that these causes block, by word, text and remedy."""
         found: dict[tuple[str, str, str], list[str]] = {}
-        for one in self.held:
+        for one in self.blocked_pods:
             if one.word in words and not one.is_loop:
                 found.setdefault((one.word, one.text, one.remedy), []).extend(self.by_label.get(one.label, ()))
         return found

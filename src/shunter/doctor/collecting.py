@@ -202,7 +202,7 @@ class _Reader:
 
     async def _neighbours(self, case: Case) -> tuple[Json, ...]:
         """Pods of all namespaces that stand on nodes, when one of ours finds no room there."""
-        texts = [text for _, text, _ in case.pods_held_by(("Unschedulable",))]
+        texts = [text for _, text, _ in case.pods_blocked_by(("Unschedulable",))]
         if not insufficient(texts):
             return ()
         try:

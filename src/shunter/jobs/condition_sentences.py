@@ -9,16 +9,16 @@ from shunter.operator.overview import is_finished, job_state
 SILENT_WHEN_FALSE = ("Restarting", "Complete", "Succeeded", "Failed")
 """Conditions whose end is reported by another condition."""
 
-REASONS_TOLD_AS_CAUSES = (WAITING_FOR_POD_GROUP, POD_GROUP_MISSING)
-"""Reasons of Created with which the operator says what holds a job up: that is told as its cause."""
+REASONS_REPORTED_AS_CAUSES = (WAITING_FOR_POD_GROUP, POD_GROUP_MISSING)
+"""Reasons of Created that are reported as the job's cause instead."""
 
 
 def sentence(job: Json, condition: Json) -> str:
-    """What to tell of a condition that has changed; empty when another condition says it. The message of one that is no longer
-    true may still be that of when it was."""
+    """The sentence about a condition that has changed; empty when another condition or the job's cause reports the same. The
+    message of a condition that is no longer true may be older than the change."""
     type, message = condition["type"], str(condition.get("message") or "").strip()
     if type == "Created" and (
-        condition.get("status") == "False" or str(condition.get("reason", "")).endswith(REASONS_TOLD_AS_CAUSES)
+        condition.get("status") == "False" or str(condition.get("reason", "")).endswith(REASONS_REPORTED_AS_CAUSES)
     ):
         return ""
     if condition.get("status") == "True":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shunter.operator.causes import WORDS
-from shunter.operator.causes.held import ORDER
+from shunter.operator.causes.blocked_pod import ORDER
 
 
 def test_every_word_has_a_meaning_and_a_line_in_the_docs() -> None:

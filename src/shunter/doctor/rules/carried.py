@@ -10,7 +10,7 @@ from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator.causes.events import event_time
 
 
-def of_held_pods(case: Case, id: str, title: str, words: Sequence[str], *, state: str) -> list[Verdict]:
+def of_blocked_pods(case: Case, id: str, title: str, words: Sequence[str], *, state: str) -> list[Verdict]:
     """One verdict for each text that the causes named by `words` have; `state` says of a pod how far it is."""
     return [
         Verdict(
@@ -23,7 +23,7 @@ def of_held_pods(case: Case, id: str, title: str, words: Sequence[str], *, state
             evidence=of_pods("pod", state, pods),
             remedy=remedy,
         )
-        for (_, text, remedy), pods in case.pods_held_by(words).items()
+        for (_, text, remedy), pods in case.pods_blocked_by(words).items()
     ]
 
 

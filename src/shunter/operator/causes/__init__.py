@@ -1,12 +1,12 @@
 """Why a job does not train. Pure; input is plain JSON of the job and of what was read beside it.
 
-job.py        the order in which causes are looked for; what the job itself and refused objects say
-held.py       what holds up one pod, and which of several comes first
-pods.py       what each pod says: volumes, images, containers that fail again and again
-placement.py  why a pod has no node, alone or with its gang
-queue.py      what Kueue says of a job that waits in a queue
-peers.py      ranks that run on while others have succeeded
-words.py      the words, with their meaning
+job.py          the order in which causes are checked; causes in the job itself and in objects that were rejected
+blocked_pod.py  what blocks one pod, and the priority of these causes
+pods.py         causes in a pod: volumes, images, crash loops
+placement.py    why a pod has no node, alone or with its gang
+queue.py        why a job waits in a Kueue queue
+peers.py        ranks that still run after others have succeeded
+words.py        the words for causes, with their meaning
 """
 
 from shunter.operator.causes.job import (

@@ -14,10 +14,10 @@ from shunter.api.formats.counts import count
 from shunter.api.meta import Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_GROUP
+from shunter.operator.causes.blocked_pod import BlockedPod
 from shunter.operator.causes.events import LONG_AGO, event_time
-from shunter.operator.causes.held import BlockedPod
 from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
-from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, crash_loops, held_pods
+from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, blocked_pods, crash_loops
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed
@@ -159,13 +159,13 @@ def _creation_failure(job: Json) -> Cause | None:
 def _blocked_by_pods(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
     """By its pods, and by events about pods that could not be created."""
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
-    held = held_pods(job, pods, evidence.events, now)
-    lasting = [one for one in held if not one.is_loop]
+    blocked = blocked_pods(job, pods, evidence.events, now)
+    lasting = [one for one in blocked if not one.is_loop]
     if lasting:
         return _of_pods(lasting)
     if (refusal := _refused_children(job, pods, evidence)) is not None:
         return refusal
-    if again := crash_loops(job, pods, held, now):
+    if again := crash_loops(job, pods, blocked, now):
         found = _of_pods(again)
         done = succeeded_ranks(job, pods)
         if not done:
@@ -175,11 +175,11 @@ def _blocked_by_pods(job: Json, evidence: Evidence, now: datetime) -> Cause | No
     return peers_succeeded(job, pods, now)
 
 
-def _of_pods(held: Sequence[BlockedPod]) -> Cause:
+def _of_pods(blocked: Sequence[BlockedPod]) -> Cause:
     """The cause with the highest priority, with the number of pods that it blocks and of pods with another cause."""
-    first = min(held, key=lambda one: one.order)
-    labels = list(dict.fromkeys(one.label for one in held if (one.word, one.text) == (first.word, first.text)))
-    others = len({one.label for one in held}) - len(labels)
+    first = min(blocked, key=lambda one: one.order)
+    labels = list(dict.fromkeys(one.label for one in blocked if (one.word, one.text) == (first.word, first.text)))
+    others = len({one.label for one in blocked}) - len(labels)
     who = labels[0] if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more"
     rest = f"; {count(others, 'other pod has', 'other pods have')} another cause" if others else ""
     return Cause(first.word, first.text, first.remedy, who, rest)

@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.meta import Json, stored_condition
-from shunter.operator.causes.held import RESPONSE_TIMEOUT, BlockedPod, age
+from shunter.operator.causes.blocked_pod import RESPONSE_TIMEOUT, BlockedPod, age
 
 AUTOSCALER_REASONS = ("TriggeredScaleUp", "Nominated")
 _PREEMPTION = re.compile(r"( no new claims to deallocate,)? preemption:.*", re.DOTALL)
@@ -51,11 +51,11 @@ def unscheduled_pod(label: str, pod: Json, events: Sequence[Json], now: datetime
     return None
 
 
-def with_gangs(held: Sequence[BlockedPod]) -> list[BlockedPod]:
+def with_gangs(blocked: Sequence[BlockedPod]) -> list[BlockedPod]:
     """The pods, where a gang that waits because no node fits one of its pods has that pod's reason for all of them."""
-    waiting = {one.gang for one in held if one.word == "WaitingForGang"} - {""}
-    first = {one.gang: one for one in reversed(held) if one.word == "Unschedulable" and one.gang in waiting}
-    return [_of_gang(one, first[one.gang]) if one.gang in first else one for one in held]
+    waiting = {one.gang for one in blocked if one.word == "WaitingForGang"} - {""}
+    first = {one.gang: one for one in reversed(blocked) if one.word == "Unschedulable" and one.gang in waiting}
+    return [_of_gang(one, first[one.gang]) if one.gang in first else one for one in blocked]
 
 
 def _of_gang(one: BlockedPod, without_room: BlockedPod) -> BlockedPod:

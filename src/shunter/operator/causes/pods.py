@@ -1,4 +1,4 @@
-"""What holds up a pod of a job, as its status and the events about it say. Pure; input is plain JSON."""
+"""What blocks a pod of a job, by its status and its events. Pure; input is plain JSON."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from shunter.api.core import container_statuses, pod_has_ended
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.operator import needs
+from shunter.operator.causes.blocked_pod import RESPONSE_TIMEOUT, BlockedPod, age
 from shunter.operator.causes.events import event_time
-from shunter.operator.causes.held import RESPONSE_TIMEOUT, BlockedPod, age
 from shunter.operator.causes.placement import unscheduled_pod, with_gangs
 from shunter.operator.overview import member, moment
 
@@ -28,19 +28,19 @@ IMAGE_REASONS = (
     "RegistryUnavailable",
 )
 NODE_REASONS = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady")
-"""Reasons of events in which a node says why it cannot begin with a pod."""
+"""Reasons of events in which a node reports why it cannot start a pod."""
 
 
-def held_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[BlockedPod]:
-    """The pods of a job that do not run, by rank, each with the reason. A pod that is merely starting is none of them."""
+def blocked_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[BlockedPod]:
+    """The pods of a job that do not run, by rank, each with the reason. A pod that is only starting is not one of them."""
     about = grouped_by(events, lambda event: event.get("involvedObject", {}).get("uid", ""))
     doubtful = sorted((pod for pod in pods if not _is_well(pod)), key=lambda pod: _rank(job, pod))
-    held = (_blocked_pod(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
-    return with_gangs([one for one in held if one is not None])
+    blocked = (_blocked_pod(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
+    return with_gangs([one for one in blocked if one is not None])
 
 
 def _is_well(pod: Json) -> bool:
-    """Whether the pod needs no look: it has ended, is being deleted, or all its containers run after at most one restart."""
+    """Whether nothing blocks the pod: it has ended, is being deleted, or all its containers run after at most one restart."""
     status = pod.get("status", {})
     if pod_has_ended(pod) or "deletionTimestamp" in pod["metadata"]:
         return True
@@ -51,7 +51,7 @@ def _is_well(pod: Json) -> bool:
 
 
 def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[BlockedPod]:
-    """Ranks whose pods have failed more than once and are made again."""
+    """Ranks whose pods have failed more than once and are recreated."""
     ended = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
     failed = grouped_by(sorted(ended, key=lambda pod: _rank(job, pod)), lambda pod: member(job, pod).label)
     return [
@@ -61,9 +61,9 @@ def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[BlockedPod]:
     ]
 
 
-def crash_loops(job: Json, pods: Sequence[Json], held: Iterable[BlockedPod], now: datetime) -> list[BlockedPod]:
-    """Ranks that fail again and again: by the blocked pods and the failed pods that still exist, else by the job's record."""
-    return [*(one for one in held if one.is_loop), *_repeated_failures(job, pods)] or _recorded_crash_loops(job, pods, now)
+def crash_loops(job: Json, pods: Sequence[Json], blocked: Iterable[BlockedPod], now: datetime) -> list[BlockedPod]:
+    """Ranks that fail repeatedly: by the blocked pods and the failed pods that still exist, else by the job's record."""
+    return [*(one for one in blocked if one.is_loop), *_repeated_failures(job, pods)] or _recorded_crash_loops(job, pods, now)
 
 
 def _recorded_crash_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[BlockedPod]:
@@ -121,7 +121,7 @@ def _blocked_pod(label: str, pod: Json, events: Sequence[Json], now: datetime) -
 
 
 def _container(label: str, container: Json, now: datetime) -> BlockedPod | None:
-    """What a container waits for, if it is not merely starting, or that it fails again and again."""
+    """What blocks a pod because of this container; None if it runs or is only starting."""
     state, last = container.get("state", {}), container.get("lastState", {})
     waiting = state.get("waiting") or {}
     reason, message, name = waiting.get("reason") or "", (waiting.get("message") or "").strip(), container["name"]

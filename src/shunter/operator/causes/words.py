@@ -16,7 +16,7 @@ class Cause(NamedTuple):
     remedy: str = ""
     """What to do about it; empty when there is only waiting."""
     who: str = ""
-    """The pods that are held up, as `worker-0 and 3 more`; empty when it is the job as a whole."""
+    """The pods that are blocked, as `worker-0 and 3 more`; empty when it is the job as a whole."""
     rest: str = ""
     """How many pods have another cause."""
     rank: int | None = None

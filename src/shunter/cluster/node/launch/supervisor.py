@@ -295,7 +295,7 @@ def _become_container(directory: str, take_streams: Callable[[], None], failure:
             sandbox.become_user(spec)
             _die_with_supervisor(failure)
         environment = {**_TERMINAL, **spec["env"]} if spec["terminal"] else spec["env"]
-        message = start(spec, environment, lambda reason: _report_cold(failure, reason))
+        message = start(spec, environment, lambda reason: _report_cold_start(failure, reason))
         if spec["unknown_program"]:
             message += f". {spec['unknown_program']}"
     except OSError as error:
@@ -307,11 +307,11 @@ def _become_container(directory: str, take_streams: Callable[[], None], failure:
     os._exit(code)
 
 
-def _execute_program(spec: dict[str, Any], environment: dict[str, str], report_cold: Callable[[str], None]) -> str:
+def _execute_program(spec: dict[str, Any], environment: dict[str, str], report_cold_start: Callable[[str], None]) -> str:
     return execute(spec["argv"], environment)
 
 
-def _report_cold(failure: int, reason: str) -> None:
+def _report_cold_start(failure: int, reason: str) -> None:
     os.write(failure, _COLD + reason.encode() + _COLD)
 
 

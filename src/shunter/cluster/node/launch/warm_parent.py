@@ -67,8 +67,8 @@ def main(descriptor: int, modules: str, holder_file: str = "") -> bool:
 def _serve(connection: socket.socket, imported: Imported) -> None:
     names = {name.partition(".")[0] for name in sys.modules}
 
-    def start(spec: dict[str, Any], environment: dict[str, str], say_cold: Any) -> str:
-        return warm_program.begin(spec, environment, say_cold, names)
+    def start(spec: dict[str, Any], environment: dict[str, str], report_cold_start: Any) -> str:
+        return warm_program.begin(spec, environment, report_cold_start, names)
 
     def begin(request: dict[str, Any], descriptor: int, spare: supervisor.SpareContainer | None = None) -> None:
         supervisor.supervise(request["directory"], descriptor, start, spare)

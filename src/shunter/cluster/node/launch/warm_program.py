@@ -37,9 +37,11 @@ class Program(BaseException):
         self.environment = environment
 
 
-def begin(spec: dict[str, Any], environment: dict[str, str], say_cold: Callable[[str], None], imported: Collection[str]) -> str:
-    """Raises Program, or executes the interpreter where the program is not one for a process that has `imported` modules; returns
-    only when that fails."""
+def begin(
+    spec: dict[str, Any], environment: dict[str, str], report_cold_start: Callable[[str], None], imported: Collection[str]
+) -> str:
+    """Raises Program if the program can run in a process that has imported these modules; otherwise reports why not and executes
+    the interpreter. Returns a message only if that fails."""
     reason = obstacle(spec["warm"], imported)
     if not reason:
         try:
@@ -50,12 +52,12 @@ def begin(spec: dict[str, Any], environment: dict[str, str], say_cold: Callable[
             reason = f"the kernel refuses what it takes ({error.filename}: {error.strerror})"
     if not reason:
         raise Program(spec, environment)
-    say_cold(reason)
+    report_cold_start(reason)
     return execute(spec["argv"], environment)
 
 
 def obstacle(program: dict[str, Any], imported: Collection[str]) -> str:
-    """Why a program must start cold that looked right from outside of its container; empty when nothing does."""
+    """Why a program must start cold, by what is visible only in its container; empty if it can start warm."""
     if program["kind"] == "code" and sys.version_info >= (3, 13):
         return "Python 3.13 and later show lines of code that is given by -c, and those of the warm parent would be shown"
     path = os.path.join(program["directory"], program["what"])

@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
-from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.carried import of_blocked_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Excerpt, Verdict
 
@@ -19,13 +19,13 @@ _NAME = re.compile(r"PersistentVolumeClaim (\S+) does not exist")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of pods held up and the claims: which claim is missing, or has no volume yet, with its phase and storage
+    """By the causes of blocked pods and the claims: which claim is missing, or has no volume yet, with its phase and storage
     class. A claim that is there by now gives no verdict; a missing one is only likely where claims could not be read. Never why a
     claim is not bound."""
     missing = [
-        _looked_up(case, one) for one in of_held_pods(case, "K01", "CANNOT START", ("MissingClaim",), state="not scheduled")
+        _looked_up(case, one) for one in of_blocked_pods(case, "K01", "CANNOT START", ("MissingClaim",), state="not scheduled")
     ]
-    unbound = of_held_pods(case, "K01", "CANNOT START", ("UnboundClaim",), state="not scheduled")
+    unbound = of_blocked_pods(case, "K01", "CANNOT START", ("UnboundClaim",), state="not scheduled")
     return [*(one for one in missing if one is not None), *(_with_claims(case, one) for one in unbound)]
 
 
@@ -62,7 +62,7 @@ def _class(claim: Json) -> str:
 
 def needs(case: Case) -> tuple[str, ...]:
     """Claims are asked for only where a pod waits for one."""
-    waits = case.pods_held_by(("MissingClaim", "UnboundClaim"))
+    waits = case.pods_blocked_by(("MissingClaim", "UnboundClaim"))
     return (*pods_and_events(case), *(("persistentvolumeclaims",) if waits else ()))
 
 

@@ -18,7 +18,7 @@ from shunter.api.formats.quantity import format_milli, parse
 from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import PodRequests, requested
 from shunter.doctor.case import Case
-from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.carried import of_blocked_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Excerpt, Verdict
 
@@ -29,7 +29,7 @@ MOST_HOLDERS = 3
 def judge(case: Case) -> list[Verdict]:
     """By the scheduler's message, what nodes have allocatable and what other pods ask for: who holds what is insufficient. The
     scheduler's words alone where nodes were not read. Never that waiting helps where no node is large enough."""
-    found = of_held_pods(case, "K02", "CANNOT BE PLACED", ("Unschedulable",), state="not scheduled")
+    found = of_blocked_pods(case, "K02", "CANNOT BE PLACED", ("Unschedulable",), state="not scheduled")
     return [_with_room(case, verdict) for verdict in found]
 
 
@@ -85,7 +85,7 @@ def insufficient(messages: Sequence[str]) -> bool:
 
 def needs(case: Case) -> tuple[str, ...]:
     """Nodes are asked for only where the scheduler says that there is too little of something."""
-    texts = [text for _, text, _ in case.pods_held_by(("Unschedulable",))]
+    texts = [text for _, text, _ in case.pods_blocked_by(("Unschedulable",))]
     return (*pods_and_events(case), *(("nodes",) if insufficient(texts) else ()))
 
 

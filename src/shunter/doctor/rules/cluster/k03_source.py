@@ -6,7 +6,7 @@ Says what the node says. Does not say which other keys exist, nor why a registry
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.carried import of_blocked_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Verdict
 
@@ -14,9 +14,9 @@ WORDS = ("MissingConfigMap", "MissingSecret", "ImagePull", "ConfigError", "Volum
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of pods held up, one verdict for each text: what is missing or cannot be mounted. Not why a registry
+    """By the causes of blocked pods, one verdict for each text: what is missing or cannot be mounted. Not why a registry
     refuses."""
-    return of_held_pods(case, "K03", "CANNOT START", WORDS, state="not started")
+    return of_blocked_pods(case, "K03", "CANNOT START", WORDS, state="not started")
 
 
 RULE = Rule("K03", judge, pods_and_events)

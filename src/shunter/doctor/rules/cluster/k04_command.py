@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.carried import of_blocked_pods
 from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of, who
 from shunter.doctor.verdicts import Verdict
 from shunter.operator import needs as program_needs
@@ -18,7 +18,7 @@ CODES = {126: "cannot be executed", 127: "was not found", 128: "cannot be starte
 def judge(case: Case) -> list[Verdict]:
     """By containers that cannot start, and failures with a runtime's reason or exit code 126, 127 or 128. Names the command only
     as far as the runtime's message, or the last lines of the log, do."""
-    live = of_held_pods(case, "K04", "CANNOT START", ("StartError",), state="not started")
+    live = of_blocked_pods(case, "K04", "CANNOT START", ("StartError",), state="not started")
     groups = grouped_by((ending for ending in case.failures if ending.reason in REASONS or ending.exit_code in CODES), _text)
     ended = [
         Verdict(

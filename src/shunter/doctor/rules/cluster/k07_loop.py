@@ -27,9 +27,8 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _loops(case: Case) -> list[Ending]:
-    labels = {pod for held in case.crash_loops for pod in case.by_label.get(held.label, ())}
-    found = [one for one in case.reasons if one.pod in labels or one.restarts >= LOOP_RESTARTS]
-    return found or [one for one in case.failures if one.pod in labels]
+    found = [one for one in case.reasons if one.pod in case.looping_pods or one.restarts >= LOOP_RESTARTS]
+    return found or [one for one in case.failures if one.pod in case.looping_pods]
 
 
 def _again(case: Case, ending: Ending) -> str:

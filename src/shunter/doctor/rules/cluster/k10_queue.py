@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.rules.carried import of_held_pods, of_job
+from shunter.doctor.rules.carried import of_blocked_pods, of_job
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Verdict
 
@@ -22,7 +22,7 @@ WORDS = (
 
 def judge(case: Case) -> list[Verdict]:
     """By the causes of pods that wait for their gang, else by that of the job in its queue. Never that gangs block each other."""
-    gang = of_held_pods(case, "K10", "WAITS FOR ITS GANG", ("WaitingForGang",), state="not scheduled")
+    gang = of_blocked_pods(case, "K10", "WAITS FOR ITS GANG", ("WaitingForGang",), state="not scheduled")
     title = "WAITS FOR ITS GANG" if case.cause is not None and case.cause.word == "WaitingForGang" else "WAITS IN A QUEUE"
     return gang or of_job(case, "K10", title, WORDS)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.rules.carried import of_held_pods
+from shunter.doctor.rules.carried import of_blocked_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Verdict
 
@@ -11,8 +11,8 @@ WORDS = ("SchedulingGated", "NoScheduler", "NodeNotResponding", "PodSandbox")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of pods held up, one verdict for each text. Not whether the scheduler or node in question will come back."""
-    return of_held_pods(case, "K14", "NOT STARTED", WORDS, state="not started")
+    """By the causes of blocked pods, one verdict for each text. Not whether the scheduler or node in question will come back."""
+    return of_blocked_pods(case, "K14", "NOT STARTED", WORDS, state="not started")
 
 
 RULE = Rule("K14", judge, pods_and_events)
