@@ -23,7 +23,7 @@ from shunter.kube.errors import ApiError
 from shunter.migrate.conversion.emit.job import SEPARATOR
 from shunter.migrate.conversion.source import live
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving import gathering, past_runs
+from shunter.migrate.moving import gathering, saved_runs
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
 from shunter.migrate.moving.runs.comparison import Tolerance
 from shunter.migrate.moving.runs.comparison import compared as runs_compared
@@ -105,12 +105,12 @@ async def _comparison(client: Client, job: Json, twin: Json, found: ReadPlan, pl
     """Of both runs, once the TrainJob has ended and the v1 job has, or was moved by the plan, which kept its run."""
     title = title_of(job)
     try:
-        kept = past_runs.kept(beside(plan, "runs"), title) if plan is not None and found.plan is not None else None
+        kept = saved_runs.saved(beside(plan, "runs"), title) if plan is not None and found.plan is not None else None
         if not is_finished(twin) or (kept is None and not is_finished(job)):
             return _noted(twin)
         async with asyncio.timeout(COMPARE_SECONDS):
             before, after = await asyncio.gather(
-                past_runs.original_run(client, job, kept, went_on=False),
+                saved_runs.original_run(client, job, kept, went_on=False),
                 run_of(client, twin),
             )
     except ShunterError as error:

@@ -30,7 +30,7 @@ from shunter.kube.errors import NotFound
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.transport import HttpTransport
 from shunter.migrate.conversion.cleaning import clean
-from shunter.migrate.moving import applying, comparisons, gathering, remove_v1, rolling_back, run_plan, stand_ins
+from shunter.migrate.moving import applying, comparisons, gathering, remove_v1, rolling_back, run_plan, waiting_train_jobs
 from shunter.migrate.moving.applying import GateTimeouts, Outcome
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.cleanup_candidates import CleanupCandidate, cleanup_candidates
@@ -124,7 +124,7 @@ class Moves:
         found = await gathering.read(self.client, plan.namespaces)
         train_jobs = await listed(self.client, TRAIN_JOBS, plan.namespaces)
         runtimes = await listed(self.client, TRAINING_RUNTIMES, plan.namespaces)
-        objections = stand_ins.objections(plan, found, train_jobs, runtimes, journal)
+        objections = waiting_train_jobs.objections(plan, found, train_jobs, runtimes, journal)
         jobs = [source.value for source in found.jobs]
         return list(cleanup_candidates(plan, jobs, train_jobs, journal.records, objections=objections, i_know=i_know))
 
@@ -138,10 +138,10 @@ class Moves:
             return outcomes
 
     async def note(self, verdict: str, *, original: str, twin: str, uid: str = "", unseen: Sequence[str] = ()) -> str:
-        """Notes a comparison of two runs on the twin; what is said when it is not noted."""
+        """Records a comparison of two runs on the twin; returns why it was not recorded."""
         run = Run(kind=PYTORCH_JOBS.kind, namespace=self.namespace, name=original, uid=uid)
         successor = Run(kind=TRAIN_JOBS.kind, namespace=self.namespace, name=twin)
-        return await comparisons.note(self.client, run, successor, verdict, unseen)
+        return await comparisons.record(self.client, run, successor, verdict, unseen)
 
     async def preview(self, plan: Plan) -> list[Undo]:
         return await rolling_back.preview(self.client, await self.read_journal(plan), plan, self.definitions)

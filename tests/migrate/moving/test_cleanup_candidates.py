@@ -116,7 +116,7 @@ ANOTHERS: dict[str, tuple[Json, list[Record], str]] = {
     "deleted and made again since, from the same manifest": (MADE_AGAIN, [], ANOTHER),
     "deleted by a cleanup and brought back by a rollback": (
         MADE_AGAIN, [deletion("done", None), deletion("undoing", None), deletion("undone", MADE_AGAIN, "9")], ""),
-    "deleted by a cleanup and made again by somebody, as a rollback noted": (
+    "deleted by a cleanup and made again by somebody, as a rollback recorded": (
         MADE_AGAIN, [deletion("done", None), deletion("undone", MADE_AGAIN)], ANOTHER),
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ from shunter.migrate.moving import applying, rolling_back
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undo_steps import UndoContext, undo_steps
+from shunter.migrate.moving.undo_steps import UndoContext, undo_of
 
 pytestmark = pytest.mark.integration
 
@@ -214,7 +214,7 @@ async def test_a_copy_that_is_not_what_was_written_brings_nothing_back(
         await moves.client.patch(CONFIG_MAPS, copy["metadata"]["name"], moves.namespace, {"data": {"object": other}})
     found = Journal(tmp_path / "elsewhere", "p1", moves.client, journals)
     await found.load()
-    assert undo_steps(found.records[-1], None, UndoContext("p1")).verdict == "keep"
+    assert undo_of(found.records[-1], None, UndoContext("p1")).verdict == "keep"
     assert "is gone or was changed" in found.unread
 
 

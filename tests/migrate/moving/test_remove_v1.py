@@ -27,7 +27,7 @@ from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import text
 from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import freeze_steps
-from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, Ending
+from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, DefinitionRemoval
 
 pytestmark = pytest.mark.integration
 
@@ -120,15 +120,15 @@ async def test_what_of_a_helm_release_needs_a_definition(case: tuple[list[str], 
 
 def test_a_freeze_that_is_left_is_taken_away_by_the_next_run_and_once(tmp_path: Path, client: Client) -> None:
     frozen = msgspec.structs.replace(plan(), freeze="warn")
-    gone: list[Ending] = []
+    gone: list[DefinitionRemoval] = []
     with Journal(tmp_path, "p1", client, "default") as journal:
         for step in freeze_steps(frozen):
             journal.note(msgspec.structs.replace(intended(step, None), phase="done", uid="1"))
-        steps = remove_v1.unfreezing(frozen, journal, gone)
+        steps = remove_v1.unfreeze_steps(frozen, journal, gone)
         assert [step.resource for step in steps] == [freeze.BINDINGS, freeze.POLICIES]
         for step in steps:
             journal.note(msgspec.structs.replace(intended(step, None), phase="done", uid="1"))
-        assert remove_v1.unfreezing(frozen, journal, gone) == []
+        assert remove_v1.unfreeze_steps(frozen, journal, gone) == []
 
 
 async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, server: RunningApiServer, tmp_path: Path) -> None:

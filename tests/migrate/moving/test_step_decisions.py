@@ -14,7 +14,7 @@ from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, marked
-from shunter.migrate.moving.step_decisions import decided, holds, intended, why_not_stopped, why_over
+from shunter.migrate.moving.step_decisions import contains, decided, intended, why_not_stopped, why_over
 from shunter.migrate.moving.steps import RUNNING_V2, SUSPENDED_V1, V1_JOBS, Step
 
 V1: Json = pytorch_job("bert", "team", uid="1", resourceVersion="5")
@@ -102,8 +102,8 @@ def test_of_what_is_there_already_no_copy_is_kept() -> None:
 
 
 def test_defaults_of_the_server_make_no_difference() -> None:
-    assert holds({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]})
-    assert not holds({"b": [{"c": 2}, {}]}, {"b": [{"c": 2}]})
+    assert contains({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]})
+    assert not contains({"b": [{"c": 2}, {}]}, {"b": [{"c": 2}]})
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from migrate.moving.moves import NOW, Moves
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.migrate.moving import past_runs
+from shunter.migrate.moving import saved_runs
 from shunter.migrate.moving.backup import restoring, taking
 from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
@@ -100,14 +100,14 @@ async def test_the_run_of_a_moved_job_is_kept_before_it_is_suspended(moves: Move
     plan = await moves.plan(PlanOptions(running="move", freeze="none"))
     uid = (await moves.v1("bert"))["metadata"]["uid"]
     assert (await moves.apply(plan)).is_complete
-    run = past_runs.kept(moves.runs, f"PyTorchJob {moves.namespace}/bert")
+    run = saved_runs.saved(moves.runs, f"PyTorchJob {moves.namespace}/bert")
     assert run is not None
     assert (run.uid, run.moved, run.is_finished, len(run.planned)) == (uid, True, False, 3)
     await moves.apply(plan)
-    assert past_runs.kept(moves.runs, f"PyTorchJob {moves.namespace}/bert") == run
+    assert saved_runs.saved(moves.runs, f"PyTorchJob {moves.namespace}/bert") == run
     await moves.clean_up(plan, i_know=True)
     assert await moves.v1("bert") == {}
-    assert past_runs.kept(moves.runs, f"PyTorchJob {moves.namespace}/bert") == run, "its pods are gone since"
+    assert saved_runs.saved(moves.runs, f"PyTorchJob {moves.namespace}/bert") == run, "its pods are gone since"
 
 
 async def test_nothing_is_suspended_whose_run_cannot_be_kept(moves: Moves) -> None:

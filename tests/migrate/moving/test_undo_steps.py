@@ -33,9 +33,9 @@ from shunter.migrate.moving.undo_steps import (
     Undo,
     UndoContext,
     Verdict,
-    held_back,
+    after_failure,
     to_undo,
-    undo_steps,
+    undo_of,
     was_started,
 )
 from shunter.operator.overview import is_suspended
@@ -53,7 +53,7 @@ class Case(NamedTuple):
     record: Record
     present: Json | None
     verdict: str
-    knowledge: UndoContext = UndoContext("p1")
+    context: UndoContext = UndoContext("p1")
 
 
 MADE = record(CREATE, None, TWIN)
@@ -129,7 +129,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_what_is_taken_back(case: Case) -> None:
     known = {case.record.after} - {""}
-    found = undo_steps(case.record, case.present, case.knowledge._replace(known=known))
+    found = undo_of(case.record, case.present, case.context._replace(known=known))
     assert found.verdict == case.verdict
     assert found.why
 
@@ -158,15 +158,15 @@ def test_whether_a_twin_that_is_gone_may_have_trained(case: tuple[list[tuple[Ste
 
 def test_what_a_killed_rollback_made_again_is_known_by_its_uid() -> None:
     undoing = msgspec.structs.replace(DELETED, phase="undoing")
-    found = [undo_steps(record, MADE_AGAIN, UndoContext("p1")) for record in (undoing, DELETED)]
+    found = [undo_of(record, MADE_AGAIN, UndoContext("p1")) for record in (undoing, DELETED)]
     assert [(undo.verdict, undo.uid) for undo in found] == [("nothing", "9"), ("nothing", "")]
 
 
 def test_nothing_is_deleted_after_what_was_not_done() -> None:
     verdicts: dict[Verdict, Verdict] = {"delete": "keep", "patch": "patch", "create": "create", "nothing": "nothing"}
     for verdict, held in verdicts.items():
-        assert held_back(Undo(MADE, verdict, "x"), STOPPED).verdict == held
-    assert held_back(Undo(STOPPED, "nothing", "it is gone"), DELETED).verdict == "keep"
+        assert after_failure(Undo(MADE, verdict, "x"), STOPPED).verdict == held
+    assert after_failure(Undo(STOPPED, "nothing", "it is gone"), DELETED).verdict == "keep"
 
 
 FINISHED = {
@@ -180,12 +180,12 @@ FINISHED = {
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.verdict == "keep"])
 def test_what_stays_is_over_only_where_a_training_has_finished(name: str) -> None:
-    found = undo_steps(CASES[name].record, CASES[name].present, CASES[name].knowledge)
+    found = undo_of(CASES[name].record, CASES[name].present, CASES[name].context)
     assert (found.is_over, found.is_undone) == (name in FINISHED, False)
 
 
 def test_a_deleted_job_comes_back_suspended() -> None:
-    found = undo_steps(DELETED, None, UndoContext("p1"))
+    found = undo_of(DELETED, None, UndoContext("p1"))
     assert is_suspended(found.body)
     assert "uid" not in found.body["metadata"]
 
@@ -214,19 +214,19 @@ TWINS = {
 def test_a_deleted_job_comes_back_into_its_queue_only_where_kueue_may_start_it(
     twin: RolledBackTrainJob, is_queued: bool, why: str
 ) -> None:
-    found = undo_steps(record(DELETE, QUEUED_V1, None), None, UndoContext("p1", twin=twin))
+    found = undo_of(record(DELETE, QUEUED_V1, None), None, UndoContext("p1", twin=twin))
     assert is_suspended(found.body)
     assert ("kueue.x-k8s.io/queue-name" in (found.body["metadata"].get("labels") or {})) is is_queued
     assert why in found.why
     undoing = msgspec.structs.replace(record(DELETE, QUEUED_V1, None), phase="undoing")
     present = merge_patch(found.body, {"metadata": {"uid": "9"}})
-    assert undo_steps(undoing, present, UndoContext("p1", twin=twin)).uid == "9"
+    assert undo_of(undoing, present, UndoContext("p1", twin=twin)).uid == "9"
 
 
 def test_nobody_is_told_to_resume_a_job_that_a_queue_resumes() -> None:
     stopped = record(SUSPEND, merge_patch(V1, IN_QUEUE), QUEUED_V1)
     lost = UndoContext("p1", twin=RolledBackTrainJob(is_lost=True))
-    by_hand, queued = undo_steps(STOPPED, V1_STOPPED, lost), undo_steps(stopped, QUEUED_V1, lost)
+    by_hand, queued = undo_of(STOPPED, V1_STOPPED, lost), undo_of(stopped, QUEUED_V1, lost)
     assert "suspend: false" in by_hand.why
     assert "suspend: false" not in queued.why
     assert "take the v1 job out of queue gpus" in queued.why

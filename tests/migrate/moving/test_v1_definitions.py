@@ -8,7 +8,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
-from shunter.migrate.moving.v1_definitions import endings
+from shunter.migrate.moving.v1_definitions import definition_removals
 
 
 def definition(name: str, **changes: Any) -> Json:
@@ -44,10 +44,10 @@ def test_a_definition_goes_only_when_nothing_needs_it(
     case: tuple[Json, dict[str, list[str]], dict[str, list[str]], str],
 ) -> None:
     crd, objects, releases, why = case
-    [found] = endings([crd], objects, releases)
+    [found] = definition_removals([crd], objects, releases)
     assert found.why == why
     assert (found.step is not None) == (why == "nothing of it is left")
 
 
 def test_definitions_of_v2_are_none_of_v1s() -> None:
-    assert list(endings([definition("trainjobs.trainer.kubeflow.org")], {}, {})) == []
+    assert list(definition_removals([definition("trainjobs.trainer.kubeflow.org")], {}, {})) == []

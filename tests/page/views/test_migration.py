@@ -18,7 +18,7 @@ from shunter.api.yaml import load_yaml
 from shunter.cli.main import application
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
-from shunter.migrate.moving import past_runs
+from shunter.migrate.moving import saved_runs
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.plan import Wave as PlanWave
@@ -281,7 +281,7 @@ async def test_the_page_of_a_move_shows_the_run_that_was_kept_when_it_was_moved_
     recorded = ("recorded by migrate compare", "", "", "equal; not seen: throughput")
     assert (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison == (recorded,)
     kept = Run(kind="PyTorchJob", namespace="vision", name="bert", state="Running", moved=True)
-    runs = past_runs.file_of(tmp_path / "plan.yaml.runs", "PyTorchJob vision/bert")
+    runs = saved_runs.file_of(tmp_path / "plan.yaml.runs", "PyTorchJob vision/bert")
     runs.parent.mkdir(parents=True)
     runs.write_bytes(encoded(kept))
     found = (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison

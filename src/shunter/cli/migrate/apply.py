@@ -44,7 +44,7 @@ from shunter.errors import InputError
 from shunter.migrate.moving import applying, gathering, remove_v1, run_plan
 from shunter.migrate.moving.plan import Plan, read, text
 from shunter.migrate.moving.planning import PlanOptions
-from shunter.migrate.moving.sources import SourcePatch
+from shunter.migrate.moving.source_patches import SourcePatch
 from shunter.migrate.own_files import beside
 from shunter.migrate.writing import write_whole
 
@@ -196,12 +196,12 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             tell_each("these stay:", ((ending.definition, ending.why) for ending in found if ending.step is None))
             going = [ending for ending in found if ending.step is not None]
             tell_each("these go:", ((ending.definition, ending.why) for ending in going))
-            unfreezing = remove_v1.unfreezing(plan, known, found)
-            tell_each("and with the last of them:", ((step.title, "") for step in unfreezing))
-            if dry_run or not (going or unfreezing):
+            unfreeze_steps = remove_v1.unfreeze_steps(plan, known, found)
+            tell_each("and with the last of them:", ((step.title, "") for step in unfreeze_steps))
+            if dry_run or not (going or unfreeze_steps):
                 say("nothing was changed")
                 return len(going) == len(found)
-            what = f"{len(going)} definitions of v1{' and the freeze' if unfreezing else ''}"
+            what = f"{len(going)} definitions of v1{' and the freeze' if unfreeze_steps else ''}"
             confirm(f"Delete {what} from {target.description}?", yes=yes)
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
@@ -209,7 +209,7 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
                 outcomes, needed = await remove_v1.delete(client, going, written, screen, directory)
                 tell_each("these are needed again, and stay:", ((ending.definition, ending.why) for ending in needed))
                 if not needed and all(outcome.is_complete for outcome in outcomes):
-                    outcomes += await applying.apply(client, remove_v1.unfreezing(plan, written, found), written, screen)
+                    outcomes += await applying.apply(client, remove_v1.unfreeze_steps(plan, written, found), written, screen)
             return len(going) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)
 
     if not asyncio.run(run()):

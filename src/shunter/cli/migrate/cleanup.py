@@ -24,7 +24,7 @@ from shunter.cli.migrate.options.moving import (
 from shunter.cli.migrate.trials.objects import remove_leftovers
 from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
-from shunter.migrate.moving import applying, gathering, stand_ins
+from shunter.migrate.moving import applying, gathering, waiting_train_jobs
 from shunter.migrate.moving.backup import taking
 from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
 from shunter.migrate.moving.plan import read
@@ -61,7 +61,7 @@ def cleanup(
             known = await known_journal(plan, path, journal, client)
             train_jobs = await taking.listed(client, TRAIN_JOBS, plan.namespaces)
             runtimes = await taking.listed(client, TRAINING_RUNTIMES, plan.namespaces)
-            objections = stand_ins.objections(plan, there, train_jobs, runtimes, known)
+            objections = waiting_train_jobs.objections(plan, there, train_jobs, runtimes, known)
             found = list(cleanup_candidates(plan, jobs, train_jobs, known.records, objections=objections, i_know=i_know))
             tell_each("these stay:", ((tidying.job, tidying.why) for tidying in found if tidying.step is None))
             going = [tidying for tidying in found if tidying.step is not None]

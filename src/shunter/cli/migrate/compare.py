@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.compare_plan import compared_by_plan, noted
+from shunter.cli.migrate.compare_plan import compared_by_plan, record_verdict
 from shunter.cli.migrate.comparison_output import exit_code, plain, print_list, shown
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.options.option_groups import grouped
@@ -137,7 +137,7 @@ def _by_plan(
 
 async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -> None:
     async with connect(kubeconfig, context).client as client:
-        await noted(client, comparison)
+        await record_verdict(client, comparison)
 
 
 def _with_metrics(run: Run, sources: Sequence[str], extra: Sequence[MetricPattern]) -> Run:

@@ -13,7 +13,7 @@ from shunter.errors import InputError
 from shunter.jobs.logs.metrics import MetricPattern
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.migrate.moving import comparisons, gathering, past_runs
+from shunter.migrate.moving import comparisons, gathering, saved_runs
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
 from shunter.migrate.moving.plan import Plan, read
@@ -28,7 +28,7 @@ async def compared_by_plan(
     path: Path, target: Target, names: Sequence[str], tolerance: Tolerance, extra: Sequence[MetricPattern]
 ) -> list[Comparison]:
     """The comparisons of the plan's jobs that are named, or of all whose TrainJobs have finished and did not pass before; each is
-    noted for `migrate cleanup`. InputError for a name that the plan does not have."""
+    recorded for `migrate cleanup`. InputError for a name that the plan does not have."""
     plan = read(path)
     for name in names:
         if not any(_is_named(item.kind, item.name, name) for item in plan.items):
@@ -38,7 +38,7 @@ async def compared_by_plan(
         await gathering.require_cluster_of(client, plan)
         async for original, successor in _runs(client, plan, path, names, extra):
             comparison = compared(original, successor, tolerance)
-            await noted(client, comparison)
+            await record_verdict(client, comparison)
             found.append(comparison)
     return found
 
@@ -59,8 +59,8 @@ async def _runs(
         if not names and not overview(twin).is_finished:
             left_out.append((item.title, f"TrainJob {twin['metadata']['name']} is {overview(twin).state}"))
             continue
-        kept = past_runs.kept(beside(path, "runs"), item.title)
-        original = await past_runs.original_run(client, job, kept, went_on=item.action == "create", extra=extra)
+        kept = saved_runs.saved(beside(path, "runs"), item.title)
+        original = await saved_runs.original_run(client, job, kept, went_on=item.action == "create", extra=extra)
         if original is None:
             left_out.append((item.title, f"it is gone, and {beside(path, 'runs')} has no run of it"))
             continue
@@ -73,12 +73,12 @@ def _is_named(kind: str, name: str, wanted: str) -> bool:
     return name == wanted_name and wanted_kind.lower() in ("", kind.lower())
 
 
-async def noted(client: Client, comparison: Comparison) -> None:
+async def record_verdict(client: Client, comparison: Comparison) -> None:
     """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
     original, successor = comparison.original, comparison.successor
     try:
-        why = await comparisons.note(client, original, successor, comparison.verdict, comparison.unseen)
+        why = await comparisons.record(client, original, successor, comparison.verdict, comparison.unseen)
     except ApiError as error:
         why = error.message
     if why:
-        note(f"the verdict is not noted for cleanup: {why}")
+        note(f"the verdict is not recorded for cleanup: {why}")

@@ -1,6 +1,5 @@
-"""Carries out steps, each announced in the journal before it is written and noted after: the only code of the migration that
-writes to clusters. Several jobs are worked on at once, the steps of each in their order. Killed at any point and run again it
-ends the same, by the same writes.
+"""Executes steps: each is recorded in the journal before its write and after it. Several jobs are processed concurrently, the
+steps of each in order. If it is killed at any point and run again, the result and the writes are the same.
 """
 
 from __future__ import annotations
@@ -26,34 +25,33 @@ from shunter.kube.errors import (
     Conflict,
     NotFound,
 )
-from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving import past_runs, step_decisions
+from shunter.migrate.moving import saved_runs, step_decisions
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.steps import Step, v1_job_of
 from shunter.operator.overview import is_pod_of, pod_selector
 
 ATTEMPTS = 6
-"""Looks at an object whose write was not answered, or met another's."""
+"""Tries of a write that was not answered, or that conflicted with another client's."""
 FIRST_WAIT = 0.1
-ASK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 JOBS_AT_ONCE = 8
-"""Jobs that are worked on at the same time: most of a job's time is waiting, for answers and for pods that stop."""
-LOOKS_AT_ONCE = 50
-"""Objects that a preview reads at the same time."""
+"""Jobs that are processed concurrently: most of a job's time is spent waiting, for responses and for pods that stop."""
+READS_AT_ONCE = 50
+"""Objects that a preview reads concurrently."""
 
 Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]
 """
 done      it was written, now or by a run that was killed
-before    an earlier run had done it
-there     it was so already
-refused   it must not be done, or the server said no
-waiting   what it waits for did not come in time; the next run goes on here
-left      a step before it, of the same job, was not done
+before    an earlier run wrote it
+there     the object was already in this state
+refused   the step is not safe, or the server rejected the write
+waiting   its gate did not open in time; the next run continues here
+left      not tried, because an earlier step of the same job was not done
 """
 
 
 class Outcome(NamedTuple):
-    """What became of one step, and why it was not done."""
+    """The result of one step, and why it was not done."""
 
     step: Step
     verdict: Verdict
@@ -61,27 +59,28 @@ class Outcome(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether what the step is for is so by now, whoever did it."""
+        """Whether the object is now as the step intended, by this run or otherwise."""
         return self.verdict in ("done", "before", "there")
 
 
 class Screen(Protocol):
-    """Where progress is shown."""
+    """Shows progress."""
 
     def begin(self, total: int) -> None:
-        """So many steps are to come."""
+        """Called once, with the number of steps."""
 
     def done(self, outcome: Outcome) -> None:
-        """What became of a step."""
+        """Called with the result of each step."""
 
 
 @dataclass(frozen=True)
 class GateTimeouts:
-    """How long gates are waited for, in seconds."""
+    """How long to wait for gates, in seconds."""
 
     stopped: float = 120.0
-    """For the pods of a suspended v1 job: their grace period, and a controller that is busy."""
+    """For the pods of a suspended v1 job to end: their grace period, and the delay of a busy controller."""
     made: float = 60.0
+    """For the JobSet of a TrainJob."""
 
 
 DEFAULT_TIMEOUTS = GateTimeouts()
@@ -97,10 +96,9 @@ async def apply(
     runs: Path | None = None,
     jobs_at_once: int = JOBS_AT_ONCE,
 ) -> list[Outcome]:
-    """What became of each step. Those of one job, and those that belong to none (the freeze), are carried out in their order, and
-    one that is not done keeps those after it back; different jobs are worked on at once. What is to be seen of a v1 job's run is
-    kept in the folder `runs` before the job is suspended or deleted. The journal is entered and loaded. A server that fails, and
-    connections that break, are tried again for some seconds."""
+    """The result of each step. The steps of one job, and those without a job (the freeze), are executed in order until one is not
+    done; different jobs are processed concurrently. The run of a v1 job is saved in the folder `runs` before the job is suspended
+    or deleted. The journal must be entered and loaded. Server errors and broken connections are retried for a few seconds."""
     screen.begin(len(steps))
     by_job: dict[str, list[int]] = {}
     for index, step in enumerate(steps):
@@ -117,9 +115,9 @@ async def apply(
                 if stopped_at is not None:
                     outcome = Outcome(step, "left", f"not before: {stopped_at.title}")
                 else:
-                    # Jobs that share a runtime have its step in common: one makes it, the others find it made.
+                    # Jobs that share a runtime share the step that creates it: one executes it, the others find it done.
                     async with shared[step.id]:
-                        outcome = await _carried_out(client, step, journal, timeouts, runs)
+                        outcome = await _executed(client, step, journal, timeouts, runs)
                 if not outcome.is_complete and stopped_at is None:
                     stopped_at = step
                 outcomes[index] = outcome
@@ -131,7 +129,7 @@ async def apply(
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Returns when all is done. What one of them raises is raised, after the others were stopped."""
+    """Waits for all of them. An exception of one is raised after the others have been cancelled."""
     tasks = [asyncio.create_task(one) for one in work]
     try:
         await asyncio.gather(*tasks)
@@ -142,7 +140,7 @@ async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
-    """What the steps that are left, their gates, and the journal ask of the API server."""
+    """The API requests of the steps that are not done yet, of their gates, and of the journal."""
     left = [step for step in steps if (last := journal.last(step.id)) is None or last.phase != "done"]
     found = {Request(verb, step.resource, step.namespace) for step in left for verb in ("get", step.verb)}
     for step in left:
@@ -155,11 +153,11 @@ def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
 
 
 async def preview(client: Client, steps: Iterable[Step], journal: Journal) -> list[Outcome]:
-    """What `apply` would do, each step once, as far as it can be told now: nothing is written."""
+    """The results that `apply` would have, each step once, as far as they can be predicted. Writes nothing."""
     todo = list({step.id: step for step in steps}.values())
     outcomes: list[Outcome] = []
-    for start in range(0, len(todo), LOOKS_AT_ONCE):
-        outcomes += await asyncio.gather(*(_previewed(client, step, journal) for step in todo[start : start + LOOKS_AT_ONCE]))
+    for start in range(0, len(todo), READS_AT_ONCE):
+        outcomes += await asyncio.gather(*(_previewed(client, step, journal) for step in todo[start : start + READS_AT_ONCE]))
     return outcomes
 
 
@@ -174,14 +172,14 @@ async def _previewed(client: Client, step: Step, journal: Journal) -> Outcome:
     return Outcome(step, verdict, decision.why)
 
 
-async def _carried_out(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts, runs: Path | None) -> Outcome:
+async def _executed(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts, runs: Path | None) -> Outcome:
     last = journal.last(step.id)
     if last is not None and last.phase == "done":
         return Outcome(step, "before")
     if last is not None and last.phase == "undoing":
         return Outcome(step, "refused", "it is being rolled back; finish the rollback first")
     try:
-        if why := await _why_closed(client, step, timeouts):
+        if why := await _gate_outcome(client, step, timeouts):
             return why
         return await _written(client, step, journal, last, runs)
     except ApiError as error:
@@ -196,20 +194,19 @@ async def _written(client: Client, step: Step, journal: Journal, last: Record | 
             if decision.verdict == "refuse":
                 return Outcome(step, "refused", decision.why)
             if decision.verdict == "there":
-                assert present is not None, "it is so already"
-                record = step_decisions.intended(step, present)
-                journal.note(msgspec.structs.replace(record, phase="done", outcome=decision.why, after=digest(present)))
+                record = step_decisions.intended(step, present).after_write("done", present)
+                journal.note(msgspec.structs.replace(record, outcome=decision.why))
                 return Outcome(step, "there", decision.why)
             if decision.verdict == "written":
-                _note_done(journal, last or step_decisions.intended(step, None), present)
+                journal.note((last or step_decisions.intended(step, None)).after_write("done", present))
                 return Outcome(step, "done", "an earlier run wrote it")
             if runs is not None and present is not None and step.ends_run:
-                await past_runs.keep(client, runs, present, moved=step.verb == "patch")
+                await saved_runs.save(client, runs, present, moved=step.verb == "patch")
             last = await journal.announce(step_decisions.intended(step, present))
-            _note_done(journal, last, await _write(client, step, present))
+            journal.note(last.after_write("done", await _write(client, step, present)))
             return Outcome(step, "done")
         except (AlreadyExists, Conflict, NotFound, *PASSING) as error:
-            # The write may have been done, or another's came first: look again, decide again.
+            # The write may have succeeded, or another client wrote first: read and decide again.
             if attempt == ATTEMPTS - 1:
                 return Outcome(step, "refused", error.message)
             await asyncio.sleep(FIRST_WAIT * 2.0**attempt)
@@ -217,11 +214,11 @@ async def _written(client: Client, step: Step, journal: Journal, last: Record | 
 
 
 async def _write(client: Client, step: Step, present: Json | None) -> Json | None:
-    """The object as the server has it then; None when it is gone."""
+    """The object after the write, as the server returned it; None after a deletion."""
     if step.verb == "create":
         created: Json = await client.create(step.resource, step.body, field_validation="Strict")
         return created
-    assert present is not None, "decided so"
+    assert present is not None, "patch and delete require an object"
     metadata = present["metadata"]
     if step.verb == "delete":
         await client.delete(
@@ -238,14 +235,8 @@ async def _write(client: Client, step: Step, present: Json | None) -> Json | Non
     return patched
 
 
-def _note_done(journal: Journal, announced: Record, obj: Json | None) -> None:
-    after = digest(obj) if obj is not None else ""
-    uid = str(obj["metadata"]["uid"]) if obj is not None else announced.uid
-    journal.note(msgspec.structs.replace(announced, phase="done", uid=uid, after=after))
-
-
-async def _why_closed(client: Client, step: Step, timeouts: GateTimeouts) -> Outcome | None:
-    """What to say of a step whose gate did not open in time, or of which nobody could tell for some seconds; None when it may be
+async def _gate_outcome(client: Client, step: Step, timeouts: GateTimeouts) -> Outcome | None:
+    """The result of a step whose gate did not open in time, or could not be checked for some seconds; None when it may be
     done."""
     if not step.gate:
         return None
@@ -254,14 +245,15 @@ async def _why_closed(client: Client, step: Step, timeouts: GateTimeouts) -> Out
     failures = 0
     while True:
         try:
-            job = await _v1_job(client, step.job)
+            ref = v1_job_of(step.job)
+            job = await client.find(ref.resource, ref.name, ref.namespace)
             if over := step_decisions.why_over(job):
                 return Outcome(step, "refused", over)
             assert job is not None, "it is not over"
             if step.gate == "made":
                 why = await _why_not_made(client, step)
             else:
-                why = step_decisions.why_not_stopped(job, await _pods(client, job))
+                why = step_decisions.why_not_stopped(job, await unfinished_pods(client, job))
             failures = 0
         except PASSING as error:
             failures += 1
@@ -273,25 +265,18 @@ async def _why_closed(client: Client, step: Step, timeouts: GateTimeouts) -> Out
             return None
         if asyncio.get_running_loop().time() > deadline:
             return Outcome(step, "waiting", f"{why} after {seconds:.0f} s")
-        await asyncio.sleep(ASK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
-async def _v1_job(client: Client, title: str) -> Json | None:
-    """The job of that title; None when there is none."""
-    resource, namespace, name = v1_job_of(title)
-    found = await client.find(resource, name, namespace)
-    return None if found is None else resource.typed(found)
-
-
-async def _pods(client: Client, job: Json) -> int:
-    """How many pods of the v1 job may still do something."""
+async def unfinished_pods(client: Client, job: Json) -> int:
+    """The number of pods of a job that have not ended."""
     metadata = job["metadata"]
     pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
     return sum(is_pod_of(job, pod) and not pod_has_ended(pod) for pod in pods)
 
 
 async def _why_not_made(client: Client, step: Step) -> str:
-    """Why the operator made no JobSet of a TrainJob; empty when it did."""
+    """Why there is no JobSet of a TrainJob yet; empty when there is."""
     jobset = await client.find(JOBSETS, step.twin, step.namespace)
     if jobset is None:
         return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.twin} -n {step.namespace}`"

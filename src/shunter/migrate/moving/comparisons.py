@@ -6,24 +6,20 @@ from collections.abc import Sequence
 
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
-from shunter.kube.errors import NotFound
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PLAN, SOURCE, mark
 from shunter.migrate.moving.runs.marks import SOURCE_UID
 from shunter.migrate.moving.runs.record import Run
 from shunter.migrate.moving.steps import V1_JOBS
 
 
-async def note(client: Client, original: Run, successor: Run, verdict: str, unseen: Sequence[str] = ()) -> str:
-    """Notes the verdict, and what was not seen, on the successor, where that is a TrainJob that a plan made of this original (a
-    trial is none); cleanup deletes the original because of it. Why it is not noted on a twin that is another's; empty when there
-    is nothing to say. ApiError when the twin may not be patched."""
+async def record(client: Client, original: Run, successor: Run, verdict: str, unobserved: Sequence[str] = ()) -> str:
+    """Annotates the successor with the verdict and what could not be observed, if it is the TrainJob that a plan created from
+    this original (a trial is not); cleanup then deletes the original. Returns why a twin of another job is not annotated, else an
+    empty text. ApiError if the twin may not be patched."""
     if successor.kind != TRAIN_JOBS.kind:
         return ""
-    try:
-        twin = await client.get(TRAIN_JOBS, successor.name, successor.namespace)
-    except NotFound:
-        return ""
-    if not mark(twin, PLAN):
+    twin = await client.find(TRAIN_JOBS, successor.name, successor.namespace)
+    if twin is None or not mark(twin, PLAN):
         return ""
     if successor.uid not in ("", twin["metadata"]["uid"]):
         return f"another {successor.title} exists now"
@@ -31,15 +27,13 @@ async def note(client: Client, original: Run, successor: Run, verdict: str, unse
         return f"{successor.title} is the twin of {mark(twin, SOURCE)}, not of {original.title or 'a run without a name'}"
     if original.uid and any(uid not in ("", original.uid) for uid in (mark(twin, SOURCE_UID), await _uid_now(client, original))):
         return f"the run is of another {original.title} than {successor.title} is the twin of"
-    annotations = {COMPARED: verdict, NOT_SEEN: ", ".join(unseen) or None}
+    annotations = {COMPARED: verdict, NOT_SEEN: ", ".join(unobserved) or None}
     metadata = {"uid": twin["metadata"]["uid"], "annotations": annotations}
     await client.patch(TRAIN_JOBS, successor.name, successor.namespace, {"metadata": metadata})
     return ""
 
 
 async def _uid_now(client: Client, original: Run) -> str:
-    """The uid of the v1 job of this name, which cleanup would delete; empty when there is none."""
-    try:
-        return str((await client.get(V1_JOBS[original.kind], original.name, original.namespace))["metadata"]["uid"])
-    except NotFound:
-        return ""
+    """The uid of the v1 job that now has this name, which cleanup would delete; empty when there is none."""
+    job = await client.find(V1_JOBS[original.kind], original.name, original.namespace)
+    return str(job["metadata"]["uid"]) if job is not None else ""

@@ -1,7 +1,7 @@
-"""Copies of the jobs that a plan deletes, by which a rollback brings them back: each in a ConfigMap of the job's own namespace.
+"""Copies of the jobs that a plan deletes, from which a rollback recreates them: each is in a ConfigMap of the job's namespace.
 
-A job may hold tokens in its variables and arguments. Who may not read the jobs of a namespace may not read them in the journal's
-namespace either: the records that are kept there have the SHA-256 of the copy, and no more.
+The variables and arguments of a job may contain tokens, so users who may not read the jobs of a namespace must not find them in
+the journal's namespace either: the records there have only the SHA-256 of the copy.
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ _KEY = "object"
 
 
 def name(plan_id: str, sha256: str) -> str:
-    """The ConfigMap of a copy: named by what is in it, so that whoever comes after a kill writes the same."""
+    """The name of a copy's ConfigMap. It depends on the content, so a retry after a kill writes the same one."""
     return f"shunter-migration-{plan_id}-copy-{sha256[:32]}"
 
 
-async def keep(client: Client, plan_id: str, namespace: str, body: Json, sha256: str) -> None:
-    """Writes a copy. ApiError, with a remedy, when it may not be written or is too large."""
+async def save(client: Client, plan_id: str, namespace: str, body: Json, sha256: str) -> None:
+    """Writes a copy. ApiError, with a remedy, if it may not be written or is too large."""
     text = msgspec.json.encode(body).decode()
     title = name(plan_id, sha256)
     metadata = {"name": title, "namespace": namespace, "labels": {PLAN_OF_COPY: plan_id}}
-    config_map: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {_KEY: text}}
     try:
         try:
-            await client.create(CONFIG_MAPS, config_map)
+            await client.create(CONFIG_MAPS, CONFIG_MAPS.typed({"metadata": metadata, "data": {_KEY: text}}))
         except AlreadyExists:
             await client.patch(CONFIG_MAPS, title, namespace, {"data": {_KEY: text}})
     except Forbidden as error:
@@ -45,8 +44,8 @@ async def keep(client: Client, plan_id: str, namespace: str, body: Json, sha256:
         ) from error
 
 
-async def kept(client: Client, plan_id: str, namespace: str, sha256: str) -> Json:
-    """A copy; empty when it is gone, or is not what was written. ApiError when it may not be read."""
+async def saved(client: Client, plan_id: str, namespace: str, sha256: str) -> Json:
+    """A copy; empty if it no longer exists, or was changed. ApiError if it may not be read."""
     try:
         found: Json = await client.get(CONFIG_MAPS, name(plan_id, sha256), namespace)
         body: Json = msgspec.json.decode((found.get("data") or {}).get(_KEY, ""), type=dict)

@@ -61,7 +61,7 @@ def policy(plan_id: str) -> Json:
 
 
 def binding(plan_id: str, namespaces: Sequence[str]) -> Json:
-    """Warns; in these namespaces, or in all when there are none."""
+    """The binding that warns, in these namespaces, or in all if there are none."""
     spec: Json = {"policyName": name(plan_id), "validationActions": ["Warn", "Audit"]}
     if namespaces:
         chosen = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(namespaces)}

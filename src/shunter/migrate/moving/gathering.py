@@ -1,4 +1,4 @@
-"""Reads from the cluster what planning and applying decide by."""
+"""Reads from the cluster the input of planning and applying."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
-from shunter.api.resources import CONFIG_MAPS, NAMESPACES, SERVICES, TRAIN_JOBS, Resource
-from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
+from shunter.api.resources import CONFIG_MAPS, NAMESPACES
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
@@ -25,61 +24,58 @@ from shunter.migrate.moving.backup.index import needs_of
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan
-from shunter.migrate.moving.planning import Cluster, PlannedTrainJob, made_of
+from shunter.migrate.moving.planning import NAMED_AS_TRAIN_JOB, Cluster, PlannedTrainJob, planned_train_job
 from shunter.migrate.options import Options
 from shunter.operator.causes.queue import queue_name
 
-IN_THE_WAY: tuple[Resource, ...] = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
-"""What a result's own objects would meet by name."""
-
 
 class Input(NamedTuple):
-    """The v1 jobs of some namespaces, and what rules look up beside them."""
+    """The v1 jobs of some namespaces, and the objects that conversion rules look up."""
 
     jobs: tuple[SourceObject, ...]
     others: tuple[Json, ...]
     unread: tuple[str, ...]
     """What may not be read: `configmaps in namespace training`."""
     runtimes: tuple[SourceObject, ...] = ()
-    """TrainingRuntimes that are there, of which jobs take what suits them."""
+    """Existing TrainingRuntimes, which results may use."""
 
     def batch(self, options: Options, done: Callable[[int], None] = lambda count: None) -> Batch:
-        """The jobs converted, each with a runtime of its own (`shared` comes after). `done` is told how many more are, again and
-        again."""
+        """The converted jobs, each with its own runtime (`shared` comes afterwards). `done` is called with the number of jobs
+        converted since the last call."""
         return converted(self.jobs, options, self.others, done)
 
     def shared(self, batch: Batch) -> Batch:
-        """The batch with the runtimes that its jobs share, with each other or with what is there."""
+        """The batch with shared runtimes: those of several jobs, or existing ones."""
         return shared(batch, [runtime.value for runtime in self.runtimes])
 
 
 class Ready(NamedTuple):
-    """The conversions of the jobs that apply acts on, by title, and of the others why nothing is done for them."""
+    """The conversions of the jobs that can be applied, by title, and the reasons why the others cannot."""
 
     conversions: Mapping[str, Conversion]
     refused: Mapping[str, str]
 
 
 async def read(client: Client, namespaces: Collection[str]) -> Input:
-    """All v1 jobs of the namespaces (of all when none is named), with the ConfigMaps that they name. EnvironmentProblem when jobs
-    may not be read: what is not seen may run."""
+    """All v1 jobs of the namespaces (all namespaces if empty), with the ConfigMaps that they reference. EnvironmentProblem if
+    jobs may not be read, because those might be running."""
     found = await live.jobs(client, sorted(namespaces) or [live.ALL])
     if found.findings:
-        said = "; ".join(finding.message for finding in found.findings)
-        raise EnvironmentProblem(f"not all jobs may be read: {said}", found.findings[0].advice)
+        reasons = "; ".join(finding.message for finding in found.findings)
+        raise EnvironmentProblem(f"not all jobs may be read: {reasons}", found.findings[0].advice)
     others, unread = await named_config_maps(client, found.jobs)
     runtimes = await live.runtimes(client, sorted(namespaces) or [live.ALL])
     return Input(found.jobs, others, unread, runtimes)
 
 
 async def named_config_maps(client: Client, jobs: Iterable[SourceObject]) -> tuple[tuple[Json, ...], tuple[str, ...]]:
-    """The ConfigMaps that jobs name, in which rules look things up, and what of them may not be read."""
+    """The ConfigMaps that jobs reference, and which of them may not be read."""
     wanted = {(job.namespace, name) for job in jobs for name in config_maps_of(job.value)}
     others: list[Json] = []
     unread: set[str] = set()
     for namespace, name in sorted(wanted):
         try:
-            others.append({"apiVersion": "v1", "kind": "ConfigMap", **(await client.get(CONFIG_MAPS, name, namespace))})
+            others.append(await client.get(CONFIG_MAPS, name, namespace))
         except NotFound:
             continue
         except Forbidden:
@@ -88,27 +84,27 @@ async def named_config_maps(client: Client, jobs: Iterable[SourceObject]) -> tup
 
 
 def config_maps_of(job: Json) -> Iterable[str]:
-    """The names of the ConfigMaps that a job names."""
+    """The names of the ConfigMaps that a job references."""
     return (need.partition(" ")[2] for need in needs_of(job) if need.startswith("ConfigMap "))
 
 
 async def cluster(client: Client, server: str, namespaces: Collection[str]) -> tuple[Cluster, tuple[str, ...]]:
-    """What plans look at beside the jobs, and what of it may not be read."""
+    """The facts about a cluster, besides its jobs, on which plans depend, and what may not be read."""
     taken: dict[tuple[str, str, str], PlannedTrainJob | None] = {}
     unread = []
-    for resource in IN_THE_WAY:
+    for resource in NAMED_AS_TRAIN_JOB:
         try:
             found = await listed(client, resource, namespaces)
         except Forbidden:
             unread.append(resource.full_name)
             continue
         for obj in found:
-            taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = made_of(obj)
+            taken[resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"]] = planned_train_job(obj)
     return Cluster(server, await identity(client), await freeze.is_possible(client), taken), tuple(unread)
 
 
 async def identity(client: Client) -> str:
-    """The uid of namespace kube-system, which no two clusters have in common; empty when it may not be read."""
+    """The uid of namespace kube-system, which identifies a cluster; empty if it may not be read."""
     try:
         return str((await client.get(NAMESPACES, "kube-system"))["metadata"]["uid"])
     except (Forbidden, NotFound):
@@ -116,7 +112,7 @@ async def identity(client: Client) -> str:
 
 
 async def require_cluster_of(client: Client, plan: Plan) -> None:
-    """InputError when the plan is of another cluster."""
+    """InputError if the plan is for another cluster."""
     here = await identity(client)
     if plan.cluster and here and plan.cluster != here:
         raise InputError(
@@ -126,10 +122,10 @@ async def require_cluster_of(client: Client, plan: Plan) -> None:
 
 
 def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, even_blocked: bool = False) -> Ready:
-    """What can be done now for each of these jobs: pure. A job that somebody changed since the plan was made is left alone; one
-    that we suspended is as the journal says."""
+    """Converts these jobs, or gives the reason why nothing can be done. Pure. A job that somebody has changed since the plan was
+    made is refused; changes by the plan itself are known from the journal."""
     jobs = {source.title: source for source in found.jobs}
-    surroundings = context_of(found.jobs, found.others)
+    input_context = context_of(found.jobs, found.others)
     conversions: dict[str, Conversion] = {}
     refused: dict[str, str] = {}
     for item in items:
@@ -141,7 +137,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
             refused[item.title] = "it was changed since the plan was made; plan again"
             continue
         try:
-            conversion = convert(source, plan.options_of(item), surroundings)
+            conversion = convert(source, plan.options_of(item), input_context)
         except UnreadableJobError as error:
             refused[item.title] = error.message
             continue
@@ -161,7 +157,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
 
 
 def sharing(plan: Plan, ready: Ready, found: Input) -> Ready:
-    """The same with runtimes shared, as `convert` shares them: pure. A run that goes on takes what the one before it made."""
+    """The same with shared runtimes, as in `convert`. Pure. A later run uses the runtimes that an earlier one created."""
     known = [runtime.value for runtime in found.runtimes]
     conversions = shared_by([*ready.conversions.values()], plan.options, known)
     return ready._replace(conversions=dict(zip(ready.conversions, conversions, strict=True)))

@@ -1,10 +1,10 @@
-"""The journal: records each write before and after it is done, on this machine and in the cluster.
+"""The journal: records each write before and after it is made, in a file and in ConfigMaps.
 
-The file is synced before the write that it announces, the ConfigMaps take the records of each step before it as well. So the next
-run after a kill, here or on another machine, finds every write that may have happened.
+A record is synced to the file and written to a ConfigMap before its write. So after a kill the next run, on this machine or
+another, finds every write that may have happened.
 
-The file is its user's alone (mode 0600) and holds deleted jobs whole. The ConfigMaps do not, as others may read their namespace:
-a copy is kept in the job's own (`copies`).
+Only its user can read the file (mode 0600); it contains deleted jobs in full. The ConfigMaps do not, because others may read
+their namespace: copies of deleted jobs are in the jobs' own namespaces (`copies`).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from shunter.api.titles import object_title
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, Forbidden, NotFound
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import copies
 from shunter.migrate.moving.marks import PLAN
 
 RECORDS_EACH = 100
-"""Records of one ConfigMap, which is written whole for each of them. One that has a deleted object in it (of no namespace) has a
-ConfigMap of its own."""
+"""Records of one ConfigMap. A record that contains a deleted object (without namespace) has its own ConfigMap."""
 COPIES_AT_ONCE = 50
-"""Copies of deleted jobs that are read at the same time."""
+"""Copies of deleted jobs that are read concurrently."""
 
 Phase = Literal["intended", "done", "undoing", "undone"]
 
 
 class Record(Struct, frozen=True):
-    """One thing that is known about one step; of several the last counts."""
+    """A phase of one step; the last record of a step is its current state."""
 
     number: int
     step: str
@@ -55,41 +55,47 @@ class Record(Struct, frozen=True):
     namespace: str = ""
     uid: str = ""
     before: str = ""
-    """SHA-256 of the object before; empty when there was none."""
+    """SHA-256 of the object before the write; empty if there was none."""
     after: str = ""
-    """SHA-256 of the object after; empty when it is gone."""
+    """SHA-256 of the object after the write; empty if it was deleted."""
     undo: Json = {}
-    """The merge patch that takes a patch back, or the object that was deleted."""
+    """The merge patch that undoes a patch, or the object that was deleted."""
     state: str = ""
     """A deleted job's state."""
     job: str = ""
-    """The v1 job whose step it is."""
+    """The title of the v1 job; empty for a step of no job."""
     outcome: str = ""
-    """What was found instead of something to do: `it was there already`. Nothing of it is taken back."""
+    """Why nothing was written (`it is so already`); such a step is not undone."""
 
     @property
     def title(self) -> str:
-        """`TrainJob training/bert`: the object that was written, not the v1 job."""
+        """`TrainJob training/bert`: the object that is written, not the v1 job."""
         return object_title(self.kind, self.namespace, self.name)
 
     @property
     def object(self) -> tuple[str, str, str]:
-        """Kind, namespace and name. Another object made under the name later has the same."""
+        """Kind, namespace and name. A later object with the same name has the same."""
         return self.kind, self.namespace, self.name
 
     @property
     def is_copied(self) -> bool:
-        """Whether what brings its object back is kept in the object's own namespace."""
+        """Whether a copy of the deleted object is saved in the object's namespace."""
         return self.verb == "delete" and bool(self.namespace and self.before)
 
     @property
     def for_others(self) -> Record:
-        """The record as the journal's namespace may hold it."""
+        """The record as it is written to the journal's namespace."""
         return msgspec.structs.replace(self, undo={}) if self.is_copied else self
+
+    def after_write(self, phase: Phase, obj: Json | None) -> Record:
+        """The record after its write; `obj` is the object as the server returned it, None after a deletion."""
+        if obj is None:
+            return msgspec.structs.replace(self, phase=phase, after="")
+        return msgspec.structs.replace(self, phase=phase, after=digest(obj), uid=str(obj["metadata"]["uid"]))
 
 
 class Journal:
-    """The records of one plan, in order. As a context it is this process's alone."""
+    """The records of one plan, in order. As a context manager it locks the file against other processes."""
 
     def __init__(
         self,
@@ -111,10 +117,10 @@ class Journal:
         self._not_mirrored: list[Record] = []
         self._mirroring = asyncio.Lock()
         self.unread = ""
-        """What of the ConfigMaps was not read, and why; empty when all was."""
+        """Which ConfigMaps could not be read, and why; empty if all were read."""
 
     def __enter__(self) -> Journal:
-        """Takes the file. EnvironmentProblem while another process has it."""
+        """Opens and locks the file. EnvironmentProblem while another process has locked it."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(self._path, "ab", opener=_private)
@@ -138,8 +144,8 @@ class Journal:
         self._file.close()
 
     async def load(self) -> None:
-        """Reads file and ConfigMaps, and brings each up to what the other knows. EnvironmentProblem when they disagree, or, where
-        something is going to be written, may not be read; for a preview the file alone does (`unread` says why)."""
+        """Reads file and ConfigMaps and merges them. EnvironmentProblem if they differ, or if the ConfigMaps may not be read; but
+        if the journal is not entered (a preview), the file is enough, and `unread` has the reason."""
         in_file = {record.number: record for record in _records(self._path)}
         try:
             in_cluster = {record.number: record for record in await self._mirrored()}
@@ -157,7 +163,7 @@ class Journal:
             )
         self.records = await self._with_copies([record for _, record in sorted({**in_cluster, **in_file}.items())])
         for record in self.records:
-            self._know(record)
+            self._index(record)
         if self._file is not None:
             self._write(record for record in self.records if record.number not in in_file)
         self._not_mirrored = [record for record in self.records if record.number not in in_cluster]
@@ -167,43 +173,43 @@ class Journal:
         return self._last.get(step)
 
     def digest(self, kind: str, namespace: str, name: str) -> str:
-        """What an object was after our last write to it that was answered; empty when there was none, or it took it away."""
+        """The digest of an object after our last completed write to it; empty if there was none, or it was a deletion."""
         records = reversed(self._of.get((kind, namespace, name), ()))
         return next((record.after for record in records if record.phase in ("done", "undone")), "")
 
     def of(self, kind: str, namespace: str, name: str) -> Sequence[Record]:
-        """What is known of an object's steps."""
+        """The records of an object's steps."""
         return self._of.get((kind, namespace, name), ())
 
     def digests(self, kind: str, namespace: str, name: str) -> set[str]:
-        """What an object may be by our writes to it, answered or not."""
+        """The digests that an object may have after our writes to it, completed or not."""
         return {record.after for record in self._of.get((kind, namespace, name), ())}
 
     async def announce(self, record: Record) -> Record:
-        """The record with number and time, safe in the file and in the cluster before this returns. ApiError, and nothing is
-        noted, when the copy of what is to be deleted cannot be kept."""
+        """Writes a record to the file and to the cluster, and returns it with number and time. ApiError, and nothing is recorded,
+        if the copy of an object that will be deleted cannot be saved."""
         if record.is_copied and record.phase == "intended":
-            await copies.keep(self._client, self._plan_id, record.namespace, record.undo, record.before)
+            await copies.save(self._client, self._plan_id, record.namespace, record.undo, record.before)
         record = self.note(record)
         await self.mirror()
         return record
 
     def note(self, record: Record) -> Record:
-        """The record, safe in the file; the cluster gets it with the next one that is announced, or with `mirror`."""
+        """Writes a record to the file, and returns it with number and time; `announce` or `mirror` writes it to the cluster."""
         number = self.records[-1].number + 1 if self.records else 1
         record = msgspec.structs.replace(record, number=number, at=rfc3339(self._now()))
         self._write([record])
         self.records.append(record)
-        self._know(record)
+        self._index(record)
         self._not_mirrored.append(record)
         return record
 
-    def _know(self, record: Record) -> None:
+    def _index(self, record: Record) -> None:
         self._last[record.step] = record
         self._of.setdefault(record.object, []).append(record)
 
     async def mirror(self) -> None:
-        """Returns when all records noted before the call are in the ConfigMaps. Calls at the same time share their writes."""
+        """Returns when all records made before the call are in the ConfigMaps. Concurrent calls share their writes."""
         async with self._mirroring:
             records, self._not_mirrored = self._not_mirrored, []
             try:
@@ -227,7 +233,7 @@ class Journal:
     async def _create(self, name: str, data: dict[str, str]) -> None:
         metadata = {"name": name, "namespace": self.namespace, "labels": {PLAN: self._plan_id}}
         try:
-            await self._client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+            await self._client.create(CONFIG_MAPS, CONFIG_MAPS.typed({"metadata": metadata, "data": data}))
         except AlreadyExists:
             await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
         except NotFound as error:
@@ -249,7 +255,7 @@ class Journal:
         return [msgspec.json.decode(text, type=Record) for text in texts]
 
     async def _with_copies(self, records: Sequence[Record]) -> list[Record]:
-        """The records, each with what brings its object back, also where another machine deleted it."""
+        """The records, with the copies of objects that another machine deleted."""
         wanted = {(record.namespace, record.before): record for record in records if record.is_copied and not record.undo}
         keys = list(wanted)
         found: dict[tuple[str, str], Json] = {}
@@ -262,10 +268,10 @@ class Journal:
         ]
 
     async def _copy(self, record: Record) -> Json:
-        """What brings a deleted object back; empty when it cannot be had, and `unread` says why."""
+        """The copy of a deleted object; empty if it cannot be read, and `unread` has the reason."""
         where = f"{record.title}: its copy, ConfigMap {record.namespace}/{copies.name(self._plan_id, record.before)}"
         try:
-            copy = await copies.kept(self._client, self._plan_id, record.namespace, record.before)
+            copy = await copies.saved(self._client, self._plan_id, record.namespace, record.before)
         except Forbidden as error:
             if self._file is not None:
                 raise EnvironmentProblem(f"{where}: {error.message}", copies.RIGHTS) from error
@@ -283,7 +289,7 @@ class Journal:
 
 
 def _records(path: Path) -> list[Record]:
-    """The records of a file. A last line that was torn by a kill announced nothing that was done."""
+    """The records of a file. A last line that was cut off by a kill is ignored: its write was not made."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -302,7 +308,7 @@ def _records(path: Path) -> list[Record]:
 
 
 def _private(path: str, flags: int) -> int:
-    """Opens a file that nobody but its user may read, also one that was made before."""
+    """Opens a file that only its user may read, and restricts an existing one."""
     descriptor = os.open(path, flags, 0o600)
     with contextlib.suppress(PermissionError):
         os.fchmod(descriptor, 0o600)

@@ -18,15 +18,16 @@ from shunter.migrate.survey.inventory.classes import JobClass
 FORMAT = 1
 
 Strategy = Literal["side-by-side", "replacement"]
-"""A: v1 and v2 live beside each other, wave by wave. B: v1 is drained first, then all of it is replaced at once."""
+"""side-by-side: v1 and v2 coexist, and jobs are moved wave by wave. replacement: v1 is drained, then all jobs are replaced at
+once."""
 Freeze = Literal["none", "warn", "deny"]
 Action = Literal["create", "move", "wait", "archive", "source", "leave"]
 """
-create    its TrainJob is made, suspended; the v1 job is not touched
-move      the v1 job is suspended (its pods go), its TrainJob is made, checked, and starts
-wait      nothing until the v1 job has finished by itself
-archive   nothing: it has finished, and a TrainJob made from it would train again
-source    nothing in the cluster: a patch for whoever looks after it is written
+create    the TrainJob is created suspended; the v1 job is not changed
+move      the TrainJob is created, the v1 job is suspended (its pods end), and the TrainJob starts
+wait      nothing until the v1 job has finished
+archive   nothing: it has finished, and a TrainJob would train again
+source    nothing in the cluster: a patch for the job's owner is written
 leave     nothing: it stays on v1
 """
 
@@ -38,20 +39,20 @@ class Item(Struct, frozen=True):
     namespace: str
     name: str
     sha256: str
-    """Of the job as it was planned for: one that was changed since is not touched."""
+    """Of the job when it was planned; if it has changed since, nothing is done."""
     state: str
     job_class: JobClass = msgspec.field(name="class")
     action: Action
     why: str
     uid: str = ""
-    """The v1 job's: another job of its name is not deleted. Empty when it is not known."""
+    """The v1 job's; another job of the same name is not deleted. Empty if unknown."""
     train_job: str = ""
-    """The name of its twin; it follows from `options.suffix`."""
+    """The name of its TrainJob, determined by `options.suffix`."""
     owner: str = ""
     decisions: tuple[str, ...] = ()
-    """What was decided about its conversion, and what its user should know."""
+    """Decisions about its conversion, and findings."""
     options: dict[str, Any] = {}
-    """In the place of the plan's own options, for this job."""
+    """Options for this job, which override the plan's."""
 
     @property
     def title(self) -> str:
@@ -60,7 +61,7 @@ class Item(Struct, frozen=True):
 
 
 class Wave(Struct, frozen=True):
-    """Jobs that are moved together. Waves are moved in the order in which they stand."""
+    """Jobs that are moved together. Waves are moved in the plan's order."""
 
     name: str
     why: str
@@ -68,35 +69,35 @@ class Wave(Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Everything is written, defaults as well: what is not seen is not edited."""
+    """A plan. All fields are written to the file, also those with default values, so that people see what they can edit."""
 
     format: int
     id: str
-    """Names the journal; it stays when the plan is edited."""
+    """Identifies the journal; it stays the same when the plan is edited."""
     strategy: Strategy
     server: str
     cluster: str = ""
-    """The uid of its namespace kube-system, by which another cluster is told apart; empty when it may not be read."""
+    """The uid of its namespace kube-system, which identifies the cluster; empty if it may not be read."""
     namespaces: tuple[str, ...] = ()
-    """Whose jobs are moved; of all when empty."""
+    """Namespaces whose jobs are moved; all if empty."""
     freeze: Freeze = "none"
     freeze_why: str = ""
     journal_namespace: str = "default"
-    """Where the ConfigMaps of the journal are."""
+    """The namespace of the journal's ConfigMaps."""
     options: Options = Options()
     unread: tuple[str, ...] = ()
-    """What planning could not look at, as the user may not read it."""
+    """What the user may not read, so that the plan does not consider it."""
     backup: str = ""
-    """Where the backup goes that a replacement begins with; relative to the plan."""
+    """The directory of the backup with which a replacement begins, relative to the plan."""
     waves: tuple[Wave, ...] = ()
 
     @property
     def items(self) -> list[Item]:
-        """The jobs of all waves, in the order of the text."""
+        """The jobs of all waves, in order."""
         return [item for wave in self.waves for item in wave.jobs]
 
     def options_of(self, item: Item) -> Options:
-        """The options by which a job is converted: from a cluster nothing comes running. InputError for a wrong one."""
+        """The options for the conversion of a job; the TrainJob is always suspended. InputError for an invalid option."""
         given = {**msgspec.to_builtins(self.options), **item.options, "suspend": True}
         try:
             return msgspec.convert(given, Options)
@@ -104,19 +105,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             raise InputError(f"plan: {item.title}: options: {error}.") from error
 
     def options_of_titles(self, titles: Iterable[str]) -> dict[str, Options]:
-        """The same by the titles of jobs; a job that is not in the plan has the plan's own."""
+        """The same by the titles of jobs; a job that is not in the plan has the plan's options."""
         items = {item.title: item for item in self.items}
         own = msgspec.structs.replace(self.options, suspend=True)
         return {title: self.options_of(items[title]) if title in items else own for title in titles}
 
 
 def text(plan: Plan) -> str:
-    """As `read` takes it: YAML below a comment that explains it."""
+    """The YAML of a plan, below a comment that explains it."""
     return PLAN_HEADER + msgspec.yaml.encode(msgspec.to_builtins(plan)).decode()
 
 
 def read(path: Path) -> Plan:
-    """A plan as it was edited. InputError naming the field that is wrong."""
+    """The plan in a file. InputError that names the invalid field."""
     try:
         plan = msgspec.yaml.decode(path.read_bytes(), type=Plan)
     except OSError as error:
@@ -126,11 +127,11 @@ def read(path: Path) -> Plan:
     if plan.format != FORMAT:
         raise InputError(f"--plan {path}: format is {plan.format}; this version reads {FORMAT}.", "Plan again.")
     known = set(Options.__struct_encode_fields__)
-    seen: set[str] = set()
+    titles: set[str] = set()
     for item in plan.items:
-        if item.title in seen:
+        if item.title in titles:
             raise InputError(f"--plan {path}: {item.title} is listed twice.", "Leave it in one wave.")
-        seen.add(item.title)
+        titles.add(item.title)
         if unknown := item.options.keys() - known:
             raise InputError(f"--plan {path}: {item.title}: options has no {', '.join(sorted(unknown))}.")
         plan.options_of(item)

@@ -22,43 +22,43 @@ from shunter.operator.overview import FINISHED_STATES, overview
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
 
 Past = Literal["", "begun", "made", "started"]
-"""The state of a job by the journal: nothing done, a step begun but not ended, its TrainJob created, or created and started."""
+"""The state of a job by the journal: nothing done, a step interrupted, its TrainJob created, or created and started."""
 
 
 class Row(Struct, frozen=True):
-    """One job of the plan, as it is now."""
+    """The progress of one job of the plan."""
 
     job: str
     wave: str
     action: str
     v1: str
-    """The v1 job's state, `gone` when it is not there."""
+    """The v1 job's state; `gone` if it does not exist."""
     twin: str
-    """The TrainJob's name and state; empty while there is none."""
+    """The TrainJob's name and state; empty if there is none."""
     stage: Stage
     next: str
-    """In words."""
+    """The next step, as a sentence."""
     command: str
-    """The command of `shunter migrate` that does it; empty where none does."""
+    """The command of `shunter migrate` for it; empty if there is none."""
     is_done: bool
-    """Whether nothing is left to do but to clean up."""
+    """Whether only the cleanup is left."""
 
 
 class Progress(Struct, frozen=True):
-    """All jobs of the plan as they are now. `stages` and `left` are numbers of jobs."""
+    """The progress of all jobs of the plan. `stages` and `left` are numbers of jobs."""
 
     rows: tuple[Row, ...]
     stages: dict[str, int]
     left: dict[str, int]
-    """v1 jobs that are there, by state."""
+    """Existing v1 jobs, by state."""
     unplanned: tuple[str, ...]
-    """v1 jobs that were made since the plan."""
+    """v1 jobs that were created after the plan."""
     half_done: tuple[str, ...]
-    """Steps that were begun and not ended: run apply (or rollback) again."""
+    """Steps that were interrupted: run apply (or rollback) again."""
 
 
 def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], train_jobs: Iterable[Json]) -> Progress:
-    """v1 jobs and TrainJobs as they are now."""
+    """The progress of a plan, given its journal and the current v1 jobs and TrainJobs."""
     jobs = {title_of(job): job for job in v1_jobs}
     twins = twins_of(plan.id, train_jobs)
     last = {record.step: record for record in records}
@@ -97,7 +97,7 @@ def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past)
 
 
 class _Place(NamedTuple):
-    """How far a job is. The fields are those of `Row`."""
+    """The stage of a job and its next step; the fields are those of `Row`."""
 
     stage: Stage
     next: str
@@ -147,7 +147,7 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
 
 
 def twin_stage(twin: Json) -> Stage:
-    """How far the TrainJob is that was made of a v1 job; it is compared once the comparison has passed."""
+    """The stage of a TrainJob that was created from a v1 job; `compared` only if the comparison has passed."""
     if mark(twin, COMPARED) in PASSED:
         return "compared"
     match overview(twin).state:

@@ -1,4 +1,4 @@
-"""What becomes of each job of a cluster, and when: pure. The classes of jobs are those of the inventory."""
+"""Decides the action and the wave of each v1 job of a cluster. Pure. Waves are the job classes of the inventory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
-from shunter.api.resources import TRAIN_JOBS
+from shunter.api.resources import SERVICES, TRAIN_JOBS
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.one_job import Conversion
@@ -23,51 +24,50 @@ from shunter.migrate.survey.inventory.classes import WAVES, JobClass, Subject, j
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, overview
 
-IN_THE_WAY = ("TrainJob", "Service", "PodGroup")
-"""Kinds of objects that a TrainJob is, or makes under its own name."""
+NAMED_AS_TRAIN_JOB = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
+"""A TrainJob, and the objects that are created for it under its name."""
 
 
 class PlannedTrainJob(NamedTuple):
-    """What a TrainJob says that a plan made."""
+    """A TrainJob that a plan created, by its annotations."""
 
     plan: str
     job: str
-    """The v1 job whose twin it is."""
+    """The title of its v1 job."""
     name: str
     action: str
-    """By which it was made; empty for one of an older version."""
-    waits: bool
-    """Whether it is suspended."""
+    """The action by which it was created; empty if an older version created it."""
+    is_suspended: bool
 
 
 class Cluster(NamedTuple):
-    """What decisions look at beside the jobs."""
+    """The facts about a cluster, besides its jobs, on which decisions depend."""
 
     server: str
     id: str
-    """The uid of its namespace kube-system; empty when it may not be read."""
+    """The uid of its namespace kube-system; empty if it may not be read."""
     has_policies: bool
     """Whether it serves ValidatingAdmissionPolicies, which freeze v1."""
     taken: Mapping[tuple[str, str, str], PlannedTrainJob | None] = MappingProxyType({})
-    """Kind, namespace and name of objects that a result's own would meet, and what plan made each, if any did."""
+    """Existing objects of `NAMED_AS_TRAIN_JOB`, by kind, namespace and name; a TrainJob that a plan created has a value."""
 
 
 class PlanOptions(NamedTuple):
-    """What the user said."""
+    """The user's options."""
 
     strategy: Strategy = "side-by-side"
     namespaces: tuple[str, ...] = ()
     running: Action = "wait"
-    """What becomes of jobs that run: wait, move or leave."""
+    """The action for running jobs: wait, move or leave."""
     freeze: Freeze | None = None
-    """None takes what fits the strategy."""
+    """None: chosen by the strategy."""
     journal_namespace: str = "default"
 
 
 def planned(batch: Batch, cluster: Cluster, plan_options: PlanOptions, unread: Sequence[str] = ()) -> Plan:
     """The plan for the v1 jobs of a batch, which were read from the cluster."""
     identity = _id(cluster, plan_options, batch)
-    made = _made(cluster)
+    made = _planned_train_jobs(cluster)
     waves: dict[JobClass, list[Item]] = {name: [] for name in WAVES}
     for outcome in sorted(batch.outcomes, key=_order):
         item = item_for(outcome, cluster, plan_options, batch.options, identity, made.get(outcome.source.title, ()))
@@ -90,23 +90,24 @@ def planned(batch: Batch, cluster: Cluster, plan_options: PlanOptions, unread: S
     )
 
 
-def made_of(obj: Json) -> PlannedTrainJob | None:
-    """What plan made an object as the twin of a v1 job; None when none did."""
+def planned_train_job(obj: Json) -> PlannedTrainJob | None:
+    """The object as a TrainJob that a plan created; None if no plan did."""
     if not mark(obj, PLAN) or not mark(obj, SOURCE):
         return None
-    waits = obj.get("spec", {}).get("suspend") is True
-    return PlannedTrainJob(mark(obj, PLAN), mark(obj, SOURCE), obj["metadata"]["name"], mark(obj, ACTION), waits)
+    return PlannedTrainJob(mark(obj, PLAN), mark(obj, SOURCE), obj["metadata"]["name"], mark(obj, ACTION), is_suspended(obj))
 
 
-def in_the_way(taken: Collection[tuple[str, str, str]], namespace: str, twin: str) -> str:
-    """The object that one of a TrainJob's own would meet by its name; empty when there is none."""
-    return next((f"{kind} {twin}" for kind in IN_THE_WAY if (kind, namespace, twin) in taken), "")
+def name_conflict(taken: Collection[tuple[str, str, str]], namespace: str, twin: str) -> str:
+    """The existing object whose name conflicts with the TrainJob or an object created for it; empty if there is none."""
+    kinds = (resource.kind for resource in NAMED_AS_TRAIN_JOB)
+    return next((f"{kind} {twin}" for kind in kinds if (kind, namespace, twin) in taken), "")
 
 
 def item_for(
     outcome: Outcome, cluster: Cluster, plan_options: PlanOptions, options: Options, plan_id: str, made: Sequence[PlannedTrainJob]
 ) -> Item:
-    """`made` are the TrainJobs that plans made of the job already; what this plan has begun it goes on with."""
+    """The decision about one job. `made` are the TrainJobs that plans have already created from it; this plan continues with its
+    own."""
     source, conversion = outcome.source, outcome.conversion
     state, owner = overview(source.value).state, owner_of(source.value)
     twin = str(conversion.train_job["metadata"].get("name", "")) if conversion else ""
@@ -133,8 +134,8 @@ def item_for(
     )
 
 
-def _made(cluster: Cluster) -> dict[str, list[PlannedTrainJob]]:
-    """The TrainJobs that plans made, by the titles of their v1 jobs."""
+def _planned_train_jobs(cluster: Cluster) -> dict[str, list[PlannedTrainJob]]:
+    """The TrainJobs that plans have created, by the titles of their v1 jobs."""
     found: dict[str, list[PlannedTrainJob]] = {}
     for (kind, _, _), made in sorted(cluster.taken.items(), key=lambda entry: entry[0]):
         if kind == TRAIN_JOBS.kind and made is not None:
@@ -159,14 +160,14 @@ def _action(
     if begun:
         action: Action = "move" if begun.action == "move" else "create"
         return action, f"this plan made TrainJob {begun.name} of it already, and goes on: {action}"
-    if half := next((one for one in made if one.action == "move" and one.waits), None):
+    if half := next((one for one in made if one.action == "move" and one.is_suspended), None):
         return "leave", f"plan {half.plan} moves it to TrainJob {half.name}: go on with that plan (apply), or roll it back"
     if outcome.conversion is None or outcome.is_blocked:
         ids = sorted({finding.topic.id for finding in outcome.findings if finding.is_blocking})
         return "leave", f"its conversion is blocked by {', '.join(ids)}"
     if any(one.name == twin for one in made):
         return "leave", f"TrainJob {twin} was made of it already"
-    if met := in_the_way(cluster.taken, source.namespace, twin):
+    if met := name_conflict(cluster.taken, source.namespace, twin):
         return "leave", f"{met} exists; give the TrainJob another name: options: {{suffix: -v2}}"
     queue = queue_name(source.value)
     if queue and is_suspended(source.value):
@@ -198,7 +199,7 @@ def _decisions(conversion: Conversion | None, findings: Sequence[Finding]) -> It
 
 
 def _suppressed_ids(findings: Sequence[Finding], options: Options) -> dict[str, list[str]]:
-    """What `migration.yaml` suppresses for this job, as options that the job keeps in the plan."""
+    """The blocking findings that `migration.yaml` suppresses for this job, as options for the job in the plan."""
     ids = {finding.topic.id for finding in findings if finding.suppressed and finding.topic.impact == "blocking"}
     return {"accepted": sorted({*options.accepted, *ids})} if ids - set(options.accepted) else {}
 
@@ -214,10 +215,10 @@ def _freeze(cluster: Cluster, plan_options: PlanOptions) -> tuple[Freeze, str]:
 
 
 def _id(cluster: Cluster, plan_options: PlanOptions, batch: Batch) -> str:
-    """The same for the same jobs of the same cluster, so that planning again finds its journal."""
+    """The plan's id: the same for the same jobs of the same cluster, so that planning again finds the journal."""
     jobs = sorted(f"{outcome.source.title} {outcome.source.metadata.get('uid')}" for outcome in batch.outcomes)
-    said = msgspec.json.encode([cluster.id or cluster.server, plan_options.strategy, plan_options.namespaces, jobs])
-    return hashlib.sha256(said).hexdigest()[:10]
+    inputs = msgspec.json.encode([cluster.id or cluster.server, plan_options.strategy, plan_options.namespaces, jobs])
+    return hashlib.sha256(inputs).hexdigest()[:10]
 
 
 def _order(outcome: Outcome) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""The end of a migration: deletes v1's definitions that are not needed any more, and the freeze with the last of them."""
+"""Deletes v1's definitions that are no longer needed, and the freeze with the last of them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.readiness.checks.helm_releases import kinds_in
 from shunter.migrate.moving.readiness.gathering import releases
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, Ending, endings
+from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, DefinitionRemoval, definition_removals
 from shunter.migrate.writing import write_whole
 
 
-async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -> list[Ending]:
-    """Whether each of v1's definitions, or of some, can be deleted. EnvironmentProblem when not all objects that may need them
-    can be read."""
+async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -> list[DefinitionRemoval]:
+    """Whether each of v1's definitions, or of those named, can be deleted. EnvironmentProblem if not all objects that may need
+    them can be read."""
     definitions = (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items
     ours = [CUSTOM_RESOURCE_DEFINITIONS.typed(crd) for crd in definitions if crd["metadata"]["name"] in names]
     kinds = {V1_DEFINITIONS[name] for name in names}
     found = await live.jobs(client, kinds=[resource for resource in live.KINDS if resource.kind in kinds])
-    held = await releases(client, [live.ALL])
-    if found.findings or held is None:
+    in_releases = await releases(client, [live.ALL])
+    if found.findings or in_releases is None:
         what = "; ".join(finding.message for finding in found.findings) or "Secrets, where Helm keeps its releases"
         raise EnvironmentProblem(
             f"not everything that may need v1's definitions can be read: {what}", "This takes an administrator of the cluster."
@@ -41,14 +41,14 @@ async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -
     for job in found.jobs:
         objects.setdefault(job.kind, []).append(job.title)
     needed: dict[str, list[str]] = {}
-    for release, manifest in held:
+    for release, manifest in in_releases:
         for kind in kinds_in(release, manifest):
             needed.setdefault(kind, []).append(release)
-    return list(endings(ours, objects, needed))
+    return list(definition_removals(ours, objects, needed))
 
 
-async def keep(client: Client, found: Sequence[Ending], directory: Path) -> None:
-    """Writes the definitions that are to go into a folder, so that they can be applied again."""
+async def keep(client: Client, found: Sequence[DefinitionRemoval], directory: Path) -> None:
+    """Writes the definitions that will be deleted into a folder, so that they can be applied again."""
     for ending in found:
         if ending.step is not None:
             crd = await client.get(CUSTOM_RESOURCE_DEFINITIONS, ending.definition)
@@ -57,7 +57,7 @@ async def keep(client: Client, found: Sequence[Ending], directory: Path) -> None
 
 
 def copy_of(directory: Path, name: str, sha256: str) -> Json:
-    """A definition that was kept; empty when it is not there, or is not the one that was deleted."""
+    """The copy of a deleted definition; empty if there is none, or it is not the one that was deleted."""
     try:
         copy: Json = msgspec.yaml.decode((directory / f"{name}.yaml").read_bytes(), type=dict)
         return copy if digest(copy) == sha256 else {}
@@ -66,14 +66,14 @@ def copy_of(directory: Path, name: str, sha256: str) -> Json:
 
 
 async def delete(
-    client: Client, going: Sequence[Ending], journal: Journal, screen: Screen, directory: Path
-) -> tuple[list[Outcome], list[Ending]]:
-    """Deletes definitions one after the other, each only if right then nothing needs it; and says which stay because something
-    came to need them. Their copies go into the directory. The journal is entered and loaded."""
+    client: Client, going: Sequence[DefinitionRemoval], journal: Journal, screen: Screen, directory: Path
+) -> tuple[list[Outcome], list[DefinitionRemoval]]:
+    """Deletes definitions one by one, each only if nothing needs it at that moment, after writing its copy into the directory.
+    Returns the results, and the definitions that are needed again. The journal must be entered and loaded."""
     outcomes: list[Outcome] = []
-    stay: list[Ending] = []
+    stay: list[DefinitionRemoval] = []
     for ending in going:
-        assert ending.step is not None, "it goes"
+        assert ending.step is not None, "only deletable definitions"
         for now in await read(client, [ending.definition]):
             if now.step is None:
                 stay.append(now)
@@ -83,8 +83,8 @@ async def delete(
     return outcomes, stay
 
 
-def unfreezing(plan: Plan, journal: Journal, found: Sequence[Ending]) -> list[Step]:
-    """Takes the plan's freeze away when no definition stays that it guards; nothing when that was done before."""
+def unfreeze_steps(plan: Plan, journal: Journal, found: Sequence[DefinitionRemoval]) -> list[Step]:
+    """Removes the plan's freeze; none while a definition that it guards is kept, or once that is done."""
     if any(ending.step is None for ending in found):
         return []
     name = freeze.name(plan.id)

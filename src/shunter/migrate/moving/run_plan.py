@@ -1,4 +1,4 @@
-"""One run of a plan: the freeze, what its strategy asks for first, then its waves, one after the other."""
+"""Executes a plan: first the freeze, then the preparation that its strategy requires, then its waves in order."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan
-from shunter.migrate.moving.sources import SourcePatch, source_patch
+from shunter.migrate.moving.source_patches import SourcePatch, source_patch
 from shunter.migrate.moving.steps import Step, freeze_steps, item_steps
 from shunter.migrate.moving.undo_steps import was_started
 from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.operator.overview import FINISHED_STATES, overview
 
-SPENT = (
+LOST_TRAIN_JOB = (
     "its TrainJob was started and deleted, and how it ended is unknown: apply does not create it again; to train again, create "
     "it with kubectl"
 )
 
 
 class Run(NamedTuple):
-    """What a run of a plan did, and what it could not do."""
+    """The result of executing a plan."""
 
     outcomes: list[Outcome]
     refused: Mapping[str, str]
-    """Jobs for which nothing is done, and why."""
+    """Jobs for which nothing was done, and why."""
     patches: list[SourcePatch]
-    """What their owners are to be given."""
+    """Patches for the owners of jobs."""
     active: Sequence[str] = ()
-    """v1 jobs that must end before a replacement goes on."""
+    """v1 jobs that must finish before a replacement continues."""
     unrestorable: Mapping[str, str] = {}
-    """What the backup of a replacement holds though the server would not take it back as it is, and why."""
+    """Objects in the backup of a replacement that the server would not accept again, and why."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left for a run after this one, as far as this one had to do with it."""
+        """Whether nothing is left to do for the waves of this run."""
         return not self.refused and not self.active and all(outcome.is_complete for outcome in self.outcomes)
 
 
 class Prepared(NamedTuple):
-    """What a run is going to do."""
+    """What a run will do."""
 
     first: list[Step]
     """The freeze."""
@@ -62,7 +62,7 @@ class Prepared(NamedTuple):
 
 
 def chosen(plan: Plan, waves: Sequence[str]) -> list[Item]:
-    """The jobs of some waves, or of all. InputError for a wave that the plan does not have."""
+    """The jobs of these waves, of all if empty. InputError for an unknown wave."""
     names = [wave.name for wave in plan.waves]
     for name in waves:
         if name not in names:
@@ -71,12 +71,12 @@ def chosen(plan: Plan, waves: Sequence[str]) -> list[Item]:
 
 
 def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = ()) -> Prepared:
-    """Pure: what a run of these waves is going to do, by the jobs as they are now. Nothing is said of a job that is through, even
-    if it is gone."""
+    """What a run of these waves will do, given the current jobs. Pure. Completed jobs are not reported as refused, even if they
+    no longer exist."""
     items = chosen(plan, waves)
     acting = [item for item in items if item.action in ("create", "move")]
-    spent = {item.title for item in acting if _is_spent(item, journal)}
-    acting = [item for item in acting if item.title not in spent]
+    lost = {item.title for item in acting if _is_train_job_lost(item, journal)}
+    acting = [item for item in acting if item.title not in lost]
     ready = gathering.sharing(plan, gathering.ready(plan, acting, found, journal), found)
     steps = [
         step
@@ -84,8 +84,10 @@ def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = 
         if (conversion := ready.conversions.get(item.title))
         for step in item_steps(plan, item, conversion)
     ]
-    over = _over(acting, journal)
-    refused = {title: why for title, why in ready.refused.items() if title not in over} | dict.fromkeys(sorted(spent), SPENT)
+    completed = _completed(acting, journal)
+    refused = {title: why for title, why in ready.refused.items() if title not in completed} | dict.fromkeys(
+        sorted(lost), LOST_TRAIN_JOB
+    )
     owned = [item for item in items if item.action == "source"]
     sources = gathering.ready(plan, owned, found, journal, even_blocked=True)
     patches = [source_patch(item, sources.conversions[item.title]) for item in owned if item.title in sources.conversions]
@@ -105,9 +107,9 @@ async def run(
     now: datetime,
     timeouts: GateTimeouts = DEFAULT_TIMEOUTS,
 ) -> Run:
-    """Carries the plan out, or some of its waves; the journal is entered and loaded. Of a replacement everything waits until no
-    v1 job runs, and until all of them are in `backup`, which is taken before new ones are denied where none runs. The runs
-    of jobs that are moved are kept in `runs`. Killed at any point and run again it ends the same."""
+    """Executes the plan, or these waves of it; the journal must be entered and loaded. A replacement begins only when no v1 job
+    runs and all are in `backup`; if none runs at first, the backup is taken before new jobs are denied. The runs of moved jobs
+    are saved in `runs`. If it is killed at any point and run again, the result is the same."""
     todo = prepared(plan, await gathering.read(client, plan.namespaces), journal, waves)
     await access.require(client, applying.requests([*todo.first, *todo.steps], journal), "Let an administrator apply the plan.")
     warning = [step for step in todo.first if step.verb == "create"]
@@ -121,7 +123,7 @@ async def run(
     if not all(outcome.is_complete for outcome in frozen):
         return Run(frozen, todo.refused, todo.patches)
     if plan.strategy == "replacement":
-        # Jobs may have been made before the freeze took hold: what was written a moment ago is then not the whole.
+        # Jobs may have been created before the freeze took effect: the backup may then be incomplete.
         if taken and not taking.holds(backup, await taking.everything(client, plan.namespaces)):
             shutil.rmtree(backup, ignore_errors=True)
         active = _active(plan, await gathering.read(client, plan.namespaces))
@@ -136,7 +138,7 @@ async def run(
 
 
 def _by_wave(plan: Plan, steps: Iterable[Step]) -> list[list[Step]]:
-    """A wave begins when the one before it is through; the jobs of one wave are worked on at once."""
+    """The steps by wave, in the plan's order; a wave begins when the one before it is complete."""
     wave_of = {item.title: wave.name for wave in plan.waves for item in wave.jobs}
     waves: dict[str, list[Step]] = {wave.name: [] for wave in plan.waves}
     for step in steps:
@@ -145,7 +147,7 @@ def _by_wave(plan: Plan, steps: Iterable[Step]) -> list[list[Step]]:
 
 
 async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> bool:
-    """Takes the backup, unless the run that was interrupted did; whether it did. InputError when there is one of another time."""
+    """Takes the backup, unless an interrupted run has taken it; returns whether it did. InputError if an older backup exists."""
     objects = await taking.everything(client, plan.namespaces)
     if not (directory / BACKUP_INDEX).exists():
         await taking.take(client, directory, objects, server=plan.server, now=now)
@@ -156,7 +158,7 @@ async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path
 
 
 def _active(plan: Plan, found: Input) -> list[str]:
-    """v1 jobs that run, and that the plan itself does not stop."""
+    """Running v1 jobs that the plan itself does not suspend."""
     moved = {item.title for item in plan.items if item.action == "move"}
     return [
         f"{source.title} ({state})"
@@ -165,15 +167,15 @@ def _active(plan: Plan, found: Input) -> list[str]:
     ]
 
 
-def _is_spent(item: Item, journal: Journal) -> bool:
-    """Whether its TrainJob may have trained, and a rollback found it gone: another one would train again."""
+def _is_train_job_lost(item: Item, journal: Journal) -> bool:
+    """Whether its TrainJob may have trained and was deleted before a rollback: another one might train again."""
     made = [record for record in journal.records if record.job == item.title and record.kind == TRAIN_JOBS.kind]
     return bool(made) and made[-1].phase == "undone" and was_started(made)
 
 
-def _over(items: Iterable[Item], journal: Journal) -> set[str]:
-    """The jobs for which every write was done."""
+def _completed(items: Iterable[Item], journal: Journal) -> set[str]:
+    """The titles of the jobs for which all writes are done."""
     last = {record.step: record for record in journal.records if record.kind == TRAIN_JOBS.kind}
     done = {(record.job, record.verb) for record in last.values() if record.phase == "done"}
-    wanted = {"create": {"create"}, "move": {"create", "patch"}}
-    return {item.title for item in items if all((item.title, verb) in done for verb in wanted[item.action])}
+    required = {"create": {"create"}, "move": {"create", "patch"}}
+    return {item.title for item in items if all((item.title, verb) in done for verb in required[item.action])}

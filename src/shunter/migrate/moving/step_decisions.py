@@ -1,4 +1,4 @@
-"""What becomes of a step, looking at the object as it is and at what the journal knows: pure."""
+"""Decides whether a step is written, given the current object and the journal. Pure."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from shunter.operator.overview import FINISHED_STATES, overview
 
 Verdict = Literal["write", "written", "there", "refuse"]
 """
-write     it is to be done
-written   an earlier run did it, though it never heard so
-there     it is so already, by somebody else: nothing of it is ours to take back
-refuse    it must not be done
+write     the write is needed
+written   an earlier run made the write, but did not receive the response
+there     somebody else made the object so already: a rollback does not undo it
+refuse    the write is not safe
 """
 
 
 class Decision(NamedTuple):
-    """What is to become of a step, and why where it is not to be written."""
+    """Whether to write a step, and why not."""
 
     verdict: Verdict
     why: str = ""
 
 
 def decided(step: Step, present: Json | None, last: Record | None, known: str) -> Decision:
-    """`last` is the journal's last record of this step, `known` the digest that the object had after our last write to it."""
+    """The decision about a step. `last` is the journal's last record of it, `known` the object's digest after our last write to
+    it."""
     match step.verb:
         case "create":
             return _created(step, present)
@@ -43,7 +44,7 @@ def decided(step: Step, present: Json | None, last: Record | None, known: str) -
 
 
 def intended(step: Step, present: Json | None) -> Record:
-    """What is to be known of a step before its write: how it can be taken back, and what the object is to be afterwards."""
+    """The record of a step before its write: how to undo it, and the digest of the object afterwards."""
     before, uid, undo, after, state = "", "", {}, "", ""
     if present is not None:
         before, uid, state = digest(present), str(present["metadata"].get("uid", "")), state_of(present)
@@ -72,17 +73,19 @@ def intended(step: Step, present: Json | None) -> Record:
     )
 
 
-def holds(present: Any, wanted: Any) -> bool:
-    """Whether everything that is wanted is so; the server may have added defaults."""
+def contains(present: Any, wanted: Any) -> bool:
+    """Whether an object has all the wanted values; it may have more, such as the server's defaults."""
     if isinstance(wanted, dict):
-        return isinstance(present, dict) and all(key in present and holds(present[key], value) for key, value in wanted.items())
+        return isinstance(present, dict) and all(
+            key in present and contains(present[key], value) for key, value in wanted.items()
+        )
     if isinstance(wanted, list):
-        return isinstance(present, list) and len(present) == len(wanted) and all(map(holds, present, wanted))
+        return isinstance(present, list) and len(present) == len(wanted) and all(map(contains, present, wanted))
     return bool(present == wanted)
 
 
 def why_over(job: Json | None) -> str:
-    """Why the v1 job of a twin has nothing left to move; empty while it has."""
+    """Why the v1 job can no longer be moved; empty if it can."""
     if job is None:
         return "the v1 job is gone"
     state = overview(job).state
@@ -94,7 +97,7 @@ def why_over(job: Json | None) -> str:
 
 
 def why_not_stopped(job: Json, pods: int) -> str:
-    """Why the twin of a v1 job that was suspended may not start yet; empty when it may. `pods` counts those that may run."""
+    """Why the twin of a suspended v1 job may not start yet; empty if it may. `pods` is the number of pods that have not ended."""
     if pods:
         return f"{count(pods, 'pod')} of the v1 job still run"
     state = overview(job).state
@@ -106,7 +109,7 @@ def _created(step: Step, present: Json | None) -> Decision:
         return Decision("write")
     if mark(present, PLAN) and mark(present, PLAN) == mark(step.body, PLAN):
         return Decision("written")
-    if step.shared and holds(present.get("spec"), step.body["spec"]):
+    if step.shared and contains(present.get("spec"), step.body["spec"]):
         return Decision("there", "an identical one already exists")
     made_by = "a plan before this one made it" if mark(present, PLAN) else "this plan did not make it"
     return Decision("refuse", f"{step.resource.kind} {step.name} is there, and {made_by}")
@@ -117,7 +120,7 @@ def _patched(step: Step, present: Json | None, last: Record | None, expected: st
         return Decision("refuse", f"{step.resource.kind} {step.name} is gone")
     if step.resource == TRAIN_JOBS and overview(present).is_finished:
         return Decision("refuse", f"TrainJob {step.name} has finished already")
-    if holds(present, step.body):
+    if contains(present, step.body):
         return Decision("written") if last and last.phase == "intended" else Decision("there", "it is so already")
     if expected and digest(present) != expected:
         return Decision("refuse", f"{step.resource.kind} {step.name} was changed since; plan again")

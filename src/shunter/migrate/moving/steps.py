@@ -1,4 +1,4 @@
-"""From a plan and its conversions to steps, each one write: pure, and the same every time."""
+"""The steps of a plan, from its jobs and their conversions; each is one write. Pure, and always the same for the same input."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.titles import object_title
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion import provenance
+from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, marked, without_queue
@@ -23,67 +25,76 @@ RUNNING_V2: Json = {"spec": {"suspend": False}}
 Verb = Literal["create", "patch", "delete"]
 Gate = Literal["", "stopped", "made"]
 """
-made      the JobSet of the twin is there, so the operator could make something of it
-stopped   the v1 job is suspended, and has no pods any more
+made      the JobSet of the twin exists, so the operator has accepted the TrainJob
+stopped   the v1 job is suspended and has no pods left
 """
 
 
-class V1Job(NamedTuple):
-    """Where a v1 job is."""
+class ObjectRef(NamedTuple):
+    """Identifies an object."""
 
     resource: Resource
     namespace: str
     name: str
 
 
-def v1_job_of(title: str) -> V1Job:
-    """The job that is called `PyTorchJob training/bert`."""
+def v1_job_of(title: str) -> ObjectRef:
+    """The v1 job with the title `PyTorchJob training/bert`."""
     kind, _, place = title.partition(" ")
     namespace, _, name = place.partition("/")
-    return V1Job(V1_JOBS[kind], namespace, name)
+    return ObjectRef(V1_JOBS[kind], namespace, name)
 
 
 class Step(NamedTuple):
-    """One write. It is carried out only when its gate is open, and only on an object that is as it was expected."""
+    """One write. It is executed only when its gate is open and the object is as expected."""
 
     id: str
-    """`suspend PyTorchJob training/bert`: says it to people, and finds it in the journal again."""
+    """`suspend PyTorchJob training/bert`: shown to people, and the key of the step in the journal."""
     verb: Verb
     resource: Resource
     namespace: str
     name: str
     body: Json = {}
-    """What is created, or the merge patch."""
+    """The object to create, or the merge patch."""
     sha256: str = ""
-    """What the object must be before it is patched or deleted; empty for one that this plan made."""
+    """The digest that the object must have before it is patched or deleted; empty for an object that this plan created."""
     uid: str = ""
-    """The object that is meant, where another of its name may have taken its place."""
+    """The uid that the object must have; empty if any object with the name is meant."""
     gate: Gate = ""
     twin: str = ""
-    """The name of the TrainJob that a gate is about."""
+    """The name of the TrainJob that the gate concerns."""
     shared: bool = False
-    """Whether an equal object that somebody else made does as well."""
+    """Whether an equal object that somebody else created may be used instead."""
     job: str = ""
-    """The v1 job whose step it is."""
+    """The title of the v1 job; empty for a step of no job."""
 
     @property
     def ends_run(self) -> bool:
-        """Whether it suspends or deletes a v1 job, whose pods go with their logs."""
+        """Whether it suspends or deletes a v1 job, and so removes its pods and their logs."""
         return self.resource in V1_JOBS.values() and self.verb != "create"
 
     @property
     def title(self) -> str:
-        """What people are told: the id without the uid that makes it the step of one object."""
+        """The id as shown to people, without the uid."""
         return step_title(self.id, self.uid)
 
 
 def step_title(id: str, uid: str) -> str:
-    """The id without the uid at its end, if it has one there: what people are told."""
+    """The id as shown to people: without the uid at its end, if there is one."""
     return id.removesuffix(f" {uid}")
 
 
+def delete_step(resource: Resource, obj: Json, *, job: str = "") -> Step:
+    """Deletes this object, if it has not been changed or replaced until then."""
+    metadata = obj["metadata"]
+    namespace, name, uid = metadata.get("namespace", ""), metadata["name"], metadata["uid"]
+    id = f"delete {object_title(resource.kind, namespace, name)} {uid}"
+    return Step(id, "delete", resource, namespace, name, sha256=digest(obj), uid=uid, job=job)
+
+
 def freeze_steps(plan: Plan) -> Iterator[Step]:
-    """Policy and binding, which warns; for `deny` a third step makes it refuse. None where the plan has no freeze."""
+    """Creates the policy and its binding, which warns; with `deny` a third step makes the binding deny. None if the plan has no
+    freeze."""
     if plan.freeze == "none":
         return
     name = freeze.name(plan.id)
@@ -97,8 +108,8 @@ def freeze_steps(plan: Plan) -> Iterator[Step]:
 
 
 def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]:
-    """The steps of a job that is created or moved. A v1 job that runs is not disturbed before the operator has accepted its
-    TrainJob. Jobs that share a runtime have one step in common; each makes sure of it."""
+    """The steps of a job that is created or moved. A running v1 job is not suspended before the operator has accepted its
+    TrainJob. Jobs that share a runtime each have the step that creates it, with the same id."""
     resource, namespace = V1_JOBS[item.kind], item.namespace
     if (runtime := conversion.runtime) is not None:
         name = runtime["metadata"]["name"]

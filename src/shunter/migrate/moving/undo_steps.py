@@ -1,8 +1,8 @@
 """Decides how to undo each write of a plan, given the current objects. Pure.
 
-Only what the journal says is ours is touched, and only as we left it. No training that has finished is ever started again:
-neither by its v1 job running once more, nor by the loss of what its TrainJob says. And none is lost: what stands for a training
-is stopped or deleted only while what it was made of is there.
+Only objects that the journal records are changed, and only if nobody has changed them since. A finished training is never started
+again, neither as its v1 job nor because its TrainJob was deleted. And none is lost: a TrainJob is stopped or deleted only while
+the v1 job that it was created from exists.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from shunter.migrate.conversion.cleaning import digest, suspended
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.backup.index import is_job
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import PLAN, mark, parked
-from shunter.migrate.moving.origins import Origin
-from shunter.migrate.moving.step_decisions import holds
+from shunter.migrate.moving.marks import PLAN, mark, suspended_without_queue
+from shunter.migrate.moving.v1_origins import Origin
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, is_v2, overview
 
@@ -27,41 +26,41 @@ FREEZE = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
 
 Verdict = Literal["delete", "patch", "create", "nothing", "keep", "refuse"]
 """
-nothing   it never happened, or is undone already
-keep      it stays as it is on purpose
-refuse    somebody changed it since: take it back by hand
+nothing   the write was never made, or is already undone
+keep      it is deliberately not undone
+refuse    somebody has changed the object since: undo it by hand
 """
 
 
 class Undo(NamedTuple):
-    """What taking back one record of the journal means."""
+    """How one record of the journal is undone."""
 
     record: Record
     verdict: Verdict
     why: str
     uid: str = ""
-    """Of the object that is deleted or patched, or was found made again."""
+    """Of the object that is deleted or patched, or that an interrupted rollback recreated."""
     resource_version: str = ""
-    """Of the object that is deleted or patched, as it was looked at."""
+    """Of the object that is deleted or patched, when it was read."""
     body: Json = {}
-    """The merge patch, or the object that is made again."""
+    """The merge patch, or the object to recreate."""
     has_finished: bool = False
-    """Whether it is kept because its training has finished, so that nothing else is to be done about it. Not so where a TrainJob
-    failed: its v1 job is suspended, and may be wanted back for that very reason."""
+    """Whether it is kept because its training has finished, so that nothing is left to undo. False for a failed TrainJob: its
+    suspended v1 job may still be needed."""
 
     @property
     def is_write(self) -> bool:
-        """Whether something is written to the cluster for it."""
+        """Whether it writes to the cluster."""
         return self.verdict in ("delete", "patch", "create")
 
     @property
     def is_undone(self) -> bool:
-        """Whether it is as before the write, once what is written for it is there."""
+        """Whether the state before the write is restored, once its own write is made."""
         return self.is_write or self.verdict == "nothing"
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it is left that could be taken back."""
+        """Whether nothing is left to undo."""
         return self.is_undone or self.has_finished
 
 
@@ -70,19 +69,19 @@ class RolledBackTrainJob(NamedTuple):
 
     is_finished: bool = False
     has_failed: bool = False
-    """It is finished and did not succeed."""
+    """It has finished and did not succeed."""
     is_running: bool = False
-    """It is there and not suspended, or has pods still."""
+    """It is not suspended, or still has pods."""
     is_stopping: bool = False
-    """It is suspended, and has pods still."""
+    """It is suspended and still has pods."""
     is_lost: bool = False
-    """It was started, and is gone by somebody else's hand: nobody knows whether it trained to the end."""
+    """It was started, and somebody else deleted it, so it is unknown whether it finished."""
     queue: str = ""
-    """The queue by which Kueue starts it; empty when it is left to its users."""
+    """The Kueue queue that starts it; empty if users start it."""
 
     def objection(self, name: str = "", state: str = "", *, queue: str = "") -> str:
-        """Why its v1 job must not train; empty when it may. The text includes the TrainJob's name and state where given; `queue`
-        is that of the v1 job."""
+        """Why its v1 job must not train; empty if it may. The text includes the TrainJob's name and state if given; `queue` is
+        that of the v1 job."""
         twin = f"its TrainJob {name}".rstrip()
         if self.has_failed:
             return f"{twin} has failed. {_TRAIN_ON_V1}"
@@ -105,8 +104,8 @@ _IN_QUEUE = (
 
 
 def to_undo(records: Iterable[Record]) -> list[Record]:
-    """What of a journal can be taken back, in that order: the freeze first, as it would refuse what comes back, then the
-    definitions, without which it cannot come back, then what was written last. What a rollback has begun keeps its place."""
+    """The records that can be undone, in that order: the freeze first, because it would reject recreated jobs; then the
+    definitions, which recreated jobs need; then the others, last write first. An interrupted undo keeps its position."""
     last: dict[str, Record] = {}
     written: dict[str, int] = {}
     for record in records:
@@ -122,84 +121,84 @@ def _rank(record: Record) -> int:
 
 
 def was_started(records: Iterable[Record]) -> bool:
-    """Whether a TrainJob that is gone may have trained, by the records of its steps. One that a rollback took away had not
-    finished; what came before it says nothing of the next one of that name."""
-    started = is_taken_away = is_over = False
+    """Whether a TrainJob that no longer exists may have trained, by the records of its steps. One that a rollback deleted had not
+    finished, and earlier records do not concern the next one of that name."""
+    started = is_being_deleted = is_over = False
     for record in records:
         if record.verb == "patch":
             started = started or record.phase in ("intended", "done")
         elif record.phase == "undoing":
-            is_taken_away = True
+            is_being_deleted = True
         elif record.phase == "undone":
-            started, is_taken_away, is_over = started and not is_taken_away, False, True
+            started, is_being_deleted, is_over = started and not is_being_deleted, False, True
         elif is_over:
             started = is_over = False
     return started
 
 
 class UndoContext(NamedTuple):
-    """What is known besides the object itself."""
+    """What the decision depends on besides the object itself."""
 
     plan_id: str
     known: Collection[str] = ()
-    """The digests that the object may have by the journal."""
+    """The digests that the object may have according to the journal."""
     uids: Collection[str] = ()
-    """The uids that it may have by the journal; any, when there are none."""
+    """The uids that it may have according to the journal; any if empty."""
     twin: RolledBackTrainJob = RolledBackTrainJob()
-    """For a v1 job, what became of its TrainJob."""
+    """For a v1 job: the state of its TrainJob."""
     origin: Origin = "there"
-    """For a TrainJob: whether its v1 job is there."""
+    """For a TrainJob: whether its v1 job exists."""
     users: Mapping[str, bool] = {}
     """For a runtime: the TrainJobs that refer to it, and whether they have succeeded."""
 
 
-def undo_steps(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
-    """What taking a record back means; `present` is its object as it is now."""
+def undo_of(record: Record, present: Json | None, context: UndoContext) -> Undo:
+    """How to undo a record; `present` is its object now."""
     match record.verb:
         case "create":
-            return _take_away(record, present, knowledge)
+            return _undo_create(record, present, context)
         case "patch":
-            return _set_back(record, present, knowledge)
+            return _undo_patch(record, present, context)
         case _:
-            return _bring_back(record, present, knowledge.twin)
+            return _undo_delete(record, present, context.twin)
 
 
-def held_back(undo: Undo, before: Record) -> Undo:
-    """The undo, or, where it could lose something, that it waits for one of the same job that was not done. So does what finds
-    nothing to set back: the object may be there by then."""
+def after_failure(undo: Undo, failed: Record) -> Undo:
+    """The undo after one of the same job has failed: kept as it is, unless it could lose a training. A deletion waits, and so
+    does a patch whose object does not exist, because it may exist by then."""
     if undo.verdict == "delete":
-        return Undo(undo.record, "keep", f"it stays until the change of {before.title} is undone")
+        return Undo(undo.record, "keep", f"it stays until the change of {failed.title} is undone")
     if undo.verdict == "nothing" and undo.record.verb == "patch":
-        return Undo(undo.record, "keep", f"the change of {before.title} must be undone first")
+        return Undo(undo.record, "keep", f"the change of {failed.title} must be undone first")
     return undo
 
 
-def _take_away(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
+def _undo_create(record: Record, present: Json | None, context: UndoContext) -> Undo:
     if present is None:
         return Undo(record, "nothing", "it is gone already")
-    uid, known = present["metadata"]["uid"], knowledge.known
-    if record.uid not in ("", uid) or mark(present, PLAN) != knowledge.plan_id:
+    uid, known = present["metadata"]["uid"], context.known
+    if record.uid not in ("", uid) or mark(present, PLAN) != context.plan_id:
         return Undo(record, "refuse", "another object has that name now")
     if record.kind == TRAIN_JOBS.kind and (row := overview(present)).is_finished:
         why = f"it has finished ({row.state}) and stays: its result is there"
         return Undo(record, "keep", why, has_finished=row.state == "Succeeded")
-    if record.kind == TRAIN_JOBS.kind and knowledge.origin != "there":
-        return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
-    if record.kind == TRAINING_RUNTIMES.kind and (users := sorted(knowledge.users)):
+    if record.kind == TRAIN_JOBS.kind and context.origin != "there":
+        return Undo(record, "keep", _last_trace(record, context.origin))
+    if record.kind == TRAINING_RUNTIMES.kind and (users := sorted(context.users)):
         uses = f"{', '.join(users)} {'uses' if len(users) == 1 else 'use'} it"
-        return _finished(record, uses) if all(knowledge.users.values()) else Undo(record, "keep", uses)
+        return _finished(record, uses) if all(context.users.values()) else Undo(record, "keep", uses)
     if digest(present) not in known if known else present["metadata"].get("generation", 1) != 1:
         return Undo(record, "refuse", "it was changed since it was made")
     return Undo(record, "delete", "this plan made it", uid, present["metadata"]["resourceVersion"])
 
 
-def _set_back(record: Record, present: Json | None, knowledge: UndoContext) -> Undo:
+def _undo_patch(record: Record, present: Json | None, context: UndoContext) -> Undo:
     if present is None:
         return Undo(record, "nothing", "it is gone")
-    uid, twin = present["metadata"]["uid"], knowledge.twin
-    if knowledge.uids and uid not in knowledge.uids:
+    uid, twin = present["metadata"]["uid"], context.twin
+    if context.uids and uid not in context.uids:
         return Undo(record, "refuse", "another object has that name now")
-    if digest(present) == record.before or holds_patch(present, record.undo):
+    if digest(present) == record.before or merge_patch(present, record.undo) == present:
         return Undo(record, "nothing", "it is as it was before")
     if is_job(present):
         if overview(present).is_finished:
@@ -208,14 +207,14 @@ def _set_back(record: Record, present: Json | None, knowledge: UndoContext) -> U
         is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
         if not is_v2(present) and not is_harmless and (objection := twin.objection(queue=queue_name(present))):
             return Undo(record, "keep", objection, has_finished=twin.is_finished and not twin.has_failed)
-        if is_v2(present) and knowledge.origin != "there":
-            return Undo(record, "keep", _all_that_is_left(record, knowledge.origin))
-    if digest(present) not in knowledge.known:
+        if is_v2(present) and context.origin != "there":
+            return Undo(record, "keep", _last_trace(record, context.origin))
+    if digest(present) not in context.known:
         return Undo(record, "refuse", "it was changed since")
     return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
 
 
-def _bring_back(record: Record, present: Json | None, twin: RolledBackTrainJob) -> Undo:
+def _undo_delete(record: Record, present: Json | None, twin: RolledBackTrainJob) -> Undo:
     if record.kind in FREEZE:
         return Undo(record, "nothing", "the freeze ends with v1's definitions and is not restored")
     if present is not None and present["metadata"].get("deletionTimestamp"):
@@ -234,7 +233,7 @@ def _bring_back(record: Record, present: Json | None, twin: RolledBackTrainJob) 
     back, objection = "this plan deleted it; it is recreated suspended", twin.objection()
     if objection and (queue := queue_name(record.undo)):
         why = f"{back}, and out of queue {queue}, from which Kueue would start it: {objection}"
-        return Undo(record, "create", why, body=parked(record.undo))
+        return Undo(record, "create", why, body=suspended_without_queue(record.undo))
     return Undo(record, "create", back, body=suspended(record.undo))
 
 
@@ -243,18 +242,13 @@ def _finished(record: Record, why: str) -> Undo:
 
 
 def _uid_if_ours(record: Record, present: Json) -> str:
-    """The uid of an object that a rollback recreated without receiving the answer; empty when another user created the object."""
+    """The uid of an object that a rollback recreated without receiving the response; empty if somebody else created it."""
     body = record.undo
-    forms = [] if not body else [suspended(body), parked(body)] if is_job(body) else [body]
+    forms = [] if not body else [suspended(body), suspended_without_queue(body)] if is_job(body) else [body]
     is_ours = record.phase == "undoing" and digest(present) in map(digest, forms)
     return str(present["metadata"]["uid"]) if is_ours else ""
 
 
-def _all_that_is_left(record: Record, origin: Origin) -> str:
-    seen = f"{record.job} is not there" if origin == "gone" else f"{record.job} is another job now"
-    return f"{seen}: this is all that is left of its training"
-
-
-def holds_patch(present: Json, patch: Json) -> bool:
-    """Whether applying the patch would change nothing."""
-    return holds(merge_patch(present, patch), present) and holds(present, merge_patch(present, patch))
+def _last_trace(record: Record, origin: Origin) -> str:
+    origin_text = f"{record.job} is not there" if origin == "gone" else f"{record.job} is another job now"
+    return f"{origin_text}: this is all that is left of its training"

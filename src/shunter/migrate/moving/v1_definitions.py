@@ -1,7 +1,7 @@
-"""The end of v1: its CustomResourceDefinitions, once nothing is left that needs them. Pure.
+"""Which of v1's CustomResourceDefinitions can be deleted, because nothing needs them any more. Pure.
 
-Deleting a definition deletes every object of its kind, of all versions, in all namespaces. So each is asked for on its own, and
-mpijobs.kubeflow.org belongs to the mpi-operator as well (v2beta1).
+Deleting a definition deletes every object of its kind, of all versions, in all namespaces. So each is decided separately;
+mpijobs.kubeflow.org, for example, belongs to the mpi-operator as well (v2beta1).
 """
 
 from __future__ import annotations
@@ -13,47 +13,37 @@ from shunter.api.meta import Json
 from shunter.api.ownership import other_manager
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving.steps import Step
+from shunter.migrate.moving.steps import Step, delete_step
 
 V1_DEFINITIONS: Mapping[str, str] = {kind.resource.full_name: kind.resource.kind for kind in JOB_KINDS}
-"""Kinds by the names of their definitions."""
+"""The kinds, by the names of their definitions."""
 V1 = JOB_KINDS[0].resource.version
 
 
-class Ending(NamedTuple):
-    """`step` is None for a definition that stays."""
+class DefinitionRemoval(NamedTuple):
+    """A definition, and why it is deleted or kept; `step` is None if it is kept."""
 
     definition: str
     why: str
     step: Step | None = None
 
 
-def endings(
+def definition_removals(
     definitions: Iterable[Json], objects: Mapping[str, Sequence[str]], releases: Mapping[str, Sequence[str]]
-) -> Iterator[Ending]:
-    """`objects` are titles of what is left of each kind, of any version, and `releases` the Helm releases that still hold objects
-    of it, both by kind."""
+) -> Iterator[DefinitionRemoval]:
+    """Decides about each definition of v1. By kind, `objects` are the titles of existing objects, of any version, and `releases`
+    the Helm releases that contain such objects."""
     for crd in definitions:
         name = crd["metadata"]["name"]
         if (kind := V1_DEFINITIONS.get(name)) is None:
             continue
-        if why := _why_not(crd, objects.get(kind, ()), releases.get(kind, ())):
-            yield Ending(name, why)
+        if why := _why_kept(crd, objects.get(kind, ()), releases.get(kind, ())):
+            yield DefinitionRemoval(name, why)
             continue
-        step = Step(
-            f"delete {CUSTOM_RESOURCE_DEFINITIONS.kind} {name} {crd['metadata']['uid']}",
-            "delete",
-            CUSTOM_RESOURCE_DEFINITIONS,
-            "",
-            name,
-            sha256=digest(crd),
-            uid=crd["metadata"]["uid"],
-        )
-        yield Ending(name, "nothing of it is left", step)
+        yield DefinitionRemoval(name, "nothing of it is left", delete_step(CUSTOM_RESOURCE_DEFINITIONS, crd))
 
 
-def _why_not(crd: Json, objects: Sequence[str], releases: Sequence[str]) -> str:
+def _why_kept(crd: Json, objects: Sequence[str], releases: Sequence[str]) -> str:
     if objects:
         return f"{len(objects)} of its objects are there: {', '.join(objects[:3])}{', ...' if len(objects) > 3 else ''}"
     others = sorted({*(crd.get("status") or {}).get("storedVersions", ())} - {V1})

@@ -1,4 +1,4 @@
-"""The index of a backup: what is in it, in which state each job was, and the hash of each file."""
+"""The index of a backup: its objects, the state of each job, and the hash of each file."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Entry(Struct, frozen=True):
     state: str = ""
     """A job's: Created, Running, Restarting, Suspended, Succeeded or Failed."""
     owner: str = ""
-    """Who made the object, or looks after it, and would make it again."""
+    """The controller or tool that manages the object and would recreate it."""
     needs: tuple[str, ...] = ()
-    """What its pods name in their namespace and a restore does not bring: `Secret hf-token`, `ConfigMap script`."""
+    """Objects that its pods reference and that are not in the backup: `Secret hf-token`, `ConfigMap script`."""
     refused: str = ""
-    """Why the server would not take the object back, in its words; empty when it would, or was not asked."""
+    """The server's reason not to accept the object again; empty if it would, or if it was not verified."""
 
     @property
     def title(self) -> str:
@@ -45,25 +45,25 @@ class Entry(Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is a job that had ended when it was read; False for what is no job."""
+        """Whether it is a job that had finished when it was read."""
         return self.state in FINISHED_STATES
 
 
 class Index(Struct, frozen=True):
-    """What `index.yaml` of a backup holds."""
+    """The content of `index.yaml`."""
 
     format: int
     tool: str
     server: str
     made: str
-    """When, RFC 3339."""
+    """The time, RFC 3339."""
     verified: bool
-    """Whether the server was asked, in a dry run, whether it would take each object back (`refused` of each)."""
+    """Whether dry runs have checked that the server would accept each object again (`refused`)."""
     objects: tuple[Entry, ...]
 
     @property
     def refused(self) -> list[Entry]:
-        """The objects that the server would not take back as they are."""
+        """The objects that the server would not accept again."""
         return [entry for entry in self.objects if entry.refused]
 
 

@@ -17,7 +17,7 @@ from shunter.kube.errors import AlreadyExists, ApiError
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
 from shunter.migrate.moving.backup.taking import BY_KIND, listed
-from shunter.migrate.moving.marks import SOURCE, mark, parked
+from shunter.migrate.moving.marks import SOURCE, mark, suspended_without_queue
 from shunter.migrate.moving.runs.marks import is_trial
 from shunter.migrate.moving.undo_steps import RolledBackTrainJob
 from shunter.operator.causes.queue import queue_name
@@ -27,7 +27,7 @@ Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
 
 
 class Decision(NamedTuple):
-    """What becomes of one object of the backup, and why. `body` is what is created, None when nothing is."""
+    """The decision about one object of the backup, and why. `body` is the object to create, None if none is."""
 
     entry: Entry
     verdict: Verdict
@@ -36,19 +36,21 @@ class Decision(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What the user asked for."""
+    """The user's options."""
 
     resume: bool = False
-    """Jobs that had not finished run at once, where they ran before."""
+    """Start jobs that were running, instead of creating them suspended."""
     finished: bool = False
-    """Jobs that had finished come back as well, suspended."""
+    """Restore finished jobs as well, suspended."""
 
 
 def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins: Iterable[Json] = ()) -> Decision:
-    """`obj` is what the backup holds, `present` what the cluster has by that name now, `twins` the TrainJobs that were made of
-    the job."""
+    """The decision about an object. `obj` is the backed-up object, `present` the current one of that name, `twins` the TrainJobs
+    created from the job."""
     if present is not None:
-        if digest(present) == digest(obj) or (is_job(obj) and digest(parked(present)) == digest(parked(obj))):
+        if digest(present) == digest(obj) or (
+            is_job(obj) and digest(suspended_without_queue(present)) == digest(suspended_without_queue(obj))
+        ):
             return Decision(entry, "unchanged", "it is there as it was")
         return Decision(entry, "refuse", "another object of that name exists; delete or rename it first")
     if not is_job(obj):
@@ -69,12 +71,12 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
 def _suspended(entry: Entry, obj: Json, why: str) -> Decision:
     queue = queue_name(obj)
     out = f"; it is out of queue {queue}, whose label (kueue.x-k8s.io/queue-name) lets Kueue start it" if queue else ""
-    return Decision(entry, "create suspended", why + out, parked(obj))
+    return Decision(entry, "create suspended", why + out, suspended_without_queue(obj))
 
 
 async def decisions(client: Client, directory: Path, index: Index, choice: Choice, only: Iterable[str] = ()) -> list[Decision]:
-    """What would become of each object, or of those in the namespaces `only`. Reads the cluster, changes nothing. InputError when
-    a file of the backup is not what was written, before anything else."""
+    """The decisions about all objects, or those in the namespaces `only`. Reads the cluster, changes nothing. InputError if a
+    file of the backup was changed."""
     namespaces = frozenset(only)
     entries = [entry for entry in index.objects if not namespaces or entry.namespace in namespaces]
     objects = [read_entry(directory, entry) for entry in entries]
@@ -86,7 +88,8 @@ async def decisions(client: Client, directory: Path, index: Index, choice: Choic
 
 
 async def restore(client: Client, decision: Decision, *, dry_run: bool = False) -> str:
-    """Creates what was decided; why it could not be, empty when it was. A name that was taken meanwhile is not overwritten."""
+    """Creates the object of a decision; returns why it failed, else an empty text. An object created meanwhile is not
+    overwritten."""
     if decision.body is None:
         return ""
     try:
@@ -99,13 +102,13 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
 
 
 def _objection(train_job: Json) -> str:
-    seen = overview(train_job)
-    twin = RolledBackTrainJob(is_finished=seen.is_finished, is_running=not seen.is_finished and not is_suspended(train_job))
-    return twin.objection(seen.name, seen.state)
+    row = overview(train_job)
+    twin = RolledBackTrainJob(is_finished=row.is_finished, is_running=not row.is_finished and not is_suspended(train_job))
+    return twin.objection(row.name, row.state)
 
 
 async def _twins(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:
-    """The TrainJobs, trials apart, that were made of v1 jobs, by the titles of these."""
+    """The TrainJobs (not trials) that were created from v1 jobs, by the titles of the v1 jobs."""
     found: dict[str, list[Json]] = {}
     namespaces = {entry.namespace for entry in entries}
     for job in await listed(client, TRAIN_JOBS, namespaces) if namespaces else ():

@@ -1,4 +1,4 @@
-"""Takes a backup: reads jobs, cleans them, checks by dry runs whether the server would accept them again, and writes them."""
+"""Takes a backup: reads jobs, cleans them, checks with dry runs whether the server would accept them again, and writes them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.migrate.writing import write_whole
 
 RESOURCES: tuple[Resource, ...] = (TRAINING_RUNTIMES, *(kind.resource for kind in JOB_KINDS), TRAIN_JOBS)
-"""What is backed up, in the order in which it is restored: a TrainJob needs its runtime."""
+"""The resources in a backup, in the order of a restore: a TrainJob needs its runtime."""
 BY_KIND = {(resource.api_version, resource.kind): resource for resource in RESOURCES}
 
 
 async def listed(client: Client, resource: Resource, namespaces: Collection[str]) -> list[Json]:
-    """Every object of a resource in the namespaces (none: in all), whole; nothing when the kind is not served. ApiError."""
+    """All objects of a resource in the namespaces (all if empty); none if the kind is not served. ApiError."""
     found: list[Json] = []
     for namespace in sorted(namespaces) or [""]:
         try:
@@ -44,7 +44,7 @@ async def listed(client: Client, resource: Resource, namespaces: Collection[str]
 
 
 async def everything(client: Client, namespaces: Collection[str]) -> list[Json]:
-    """All that a backup of the namespaces holds, sorted."""
+    """All objects that a backup of the namespaces contains, sorted."""
     found = [obj for resource in RESOURCES for obj in await listed(client, resource, namespaces)]
     return sorted(found, key=_place)
 
@@ -59,10 +59,10 @@ async def take(
     verify: bool = True,
     done: Callable[[str], None] = lambda title: None,
 ) -> Index:
-    """Writes a backup into `directory`, which must be new or empty; it is there whole, or not at all. An object that the server
-    would not take back is in it all the same, and the index says why.
+    """Writes a backup into `directory`, which must be new or empty; an interrupted backup leaves no directory. Objects that the
+    server would not accept again are included, with the reason in the index.
 
-    InputError when the directory holds something; EnvironmentProblem when it cannot be written; ApiError when the server is away.
+    InputError if the directory is not empty; EnvironmentProblem if it cannot be written; ApiError if the server does not respond.
     """
     partial = _temporary_directory(directory)
     try:
@@ -71,15 +71,7 @@ async def take(
             refused = await _why_refused(client, clean(obj)) if verify else ""
             entries.append(_write(partial, obj, refused))
             done(entries[-1].title)
-        index = Index(
-            format=FORMAT,
-            tool=f"shunter {__version__}",
-            server=server,
-            made=rfc3339(now),
-            verified=verify,
-            objects=tuple(entries),
-        )
-        write_whole(partial / BACKUP_INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
+        index = _write_index(partial, entries, server, now, verified=verify)
         try:
             partial.replace(directory)
             sync_directory(directory.parent)
@@ -92,19 +84,18 @@ async def take(
 
 
 def add(directory: Path, objects: Iterable[Json], *, server: str, now: datetime) -> None:
-    """Puts objects into a backup, which is made where there is none; each takes the place of what had its name. The server is not
-    asked. InputError when the directory holds something else, EnvironmentProblem when it cannot be written."""
+    """Adds objects to a backup, which is created if there is none; each replaces an earlier one of its name. No dry run is made.
+    InputError if the directory is not a backup, EnvironmentProblem if it cannot be written."""
     there = read_index(directory).objects if (directory / BACKUP_INDEX).exists() else ()
     entries = {entry.title: entry for entry in (*there, *(_write(directory, obj, "") for obj in objects))}
-    index = Index(
-        format=FORMAT,
-        tool=f"shunter {__version__}",
-        server=server,
-        made=rfc3339(now),
-        verified=False,
-        objects=tuple(entries.values()),
-    )
+    _write_index(directory, entries.values(), server, now, verified=False)
+
+
+def _write_index(directory: Path, entries: Iterable[Entry], server: str, now: datetime, *, verified: bool) -> Index:
+    tool = f"shunter {__version__}"
+    index = Index(format=FORMAT, tool=tool, server=server, made=rfc3339(now), verified=verified, objects=tuple(entries))
     write_whole(directory / BACKUP_INDEX, msgspec.yaml.encode(msgspec.to_builtins(index)).decode())
+    return index
 
 
 def _temporary_directory(directory: Path) -> Path:
@@ -123,23 +114,23 @@ def _not_writable(directory: Path, error: OSError) -> EnvironmentProblem:
 
 
 def holds(directory: Path, objects: Sequence[Json]) -> bool:
-    """Whether a backup holds all these objects as they are now. InputError when it is none."""
+    """Whether a backup contains all these objects as they are now. InputError if the directory is not a backup."""
     index = read_index(directory)
-    held = {(entry.kind, entry.namespace, entry.name, entry.sha256) for entry in index.objects}
+    entries = {(entry.kind, entry.namespace, entry.name, entry.sha256) for entry in index.objects}
     places = ((obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in objects)
-    return all((*place, digest_of(_content(obj))) in held for place, obj in zip(places, objects, strict=True))
+    return all((*place, digest_of(_content(obj))) in entries for place, obj in zip(places, objects, strict=True))
 
 
 async def _why_refused(client: Client, obj: Json) -> str:
-    """What the server says against making the object again, in a dry run; empty when it would. That the name is taken means that
-    everything before it was in order; so does a freeze of ours, which is taken away before anything is restored."""
+    """Why the server would not accept the object again, by a dry run; empty if it would. AlreadyExists means that all other
+    checks have passed; so does a rejection by our own freeze, which is removed before a restore."""
     resource = BY_KIND[obj["apiVersion"], obj["kind"]]
     body = suspended(obj) if is_job(obj) else obj
     try:
         await client.create(resource, body, dry_run=True, field_validation="Strict")
     except AlreadyExists:
         return ""
-    except (ConnectionProblem, Unauthorized):  # says nothing of this object
+    except (ConnectionProblem, Unauthorized):  # not about this object
         raise
     except ApiError as error:
         return "" if is_job(obj) and freeze.refuses(error) else error.message

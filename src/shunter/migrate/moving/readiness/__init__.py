@@ -1,4 +1,4 @@
 """Whether a cluster is ready for v2.
 
-gathering.py reads the facts once, checks/ judge them (pure, one check a file), assessment.py sums up (pure).
+gathering.py reads the facts once, checks/ evaluates them (pure, one check a file), assessment.py summarizes (pure).
 """

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.api.resources import SERVICES, TRAIN_JOBS
-from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.marks import PLAN, mark
-from shunter.migrate.moving.planning import in_the_way
+from shunter.migrate.moving.planning import NAMED_AS_TRAIN_JOB, name_conflict
 from shunter.migrate.moving.readiness.facts import Facts, Fault
 
 TOPIC = Topic(
@@ -32,10 +30,9 @@ def applies(facts: Facts) -> bool:
 
 def faults(facts: Facts) -> Iterator[Fault]:
     """One for each job whose TrainJob needs a name that an object has; objects of an earlier plan do not count."""
-    resources = (TRAIN_JOBS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
     there = {
         (resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
-        for resource in resources
+        for resource in NAMED_AS_TRAIN_JOB
         for obj in facts.all(resource)
         if not mark(obj, PLAN)
     }
@@ -43,5 +40,5 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if outcome.conversion is None:
             continue
         twin = outcome.conversion.train_job["metadata"].get("name", "")
-        if met := in_the_way(there, outcome.source.namespace, twin):
+        if met := name_conflict(there, outcome.source.namespace, twin):
             yield Fault(f"its TrainJob {twin} would meet {met}, which is there.", outcome.source.title)

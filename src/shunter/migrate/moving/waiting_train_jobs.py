@@ -1,4 +1,4 @@
-"""TrainJobs that wait in the place of v1 jobs that never ran: there are no runs to compare, so the proof has to do. Pure."""
+"""Suspended TrainJobs that replace v1 jobs that never ran: there are no runs to compare, so the proof is required. Pure."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.marks import twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.runs.observation import has_run
-from shunter.migrate.moving.step_decisions import holds
+from shunter.migrate.moving.step_decisions import contains
 from shunter.migrate.options import Options
 from shunter.migrate.proof.ladder import climbed
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_suspended, overview
 
 _OF_JOBSET = ("runtimeRef", "runtimePatches", "trainer")
-"""Fields of a TrainJob of which, and of the runtime, its JobSet is made."""
+"""The fields of a TrainJob from which, with the runtime, its JobSet is built."""
 
 
 def objections(
     plan: Plan, found: Input, train_jobs: Iterable[Json], runtimes: Iterable[Json], journal: Journal
 ) -> Mapping[str, str]:
-    """Of each v1 job of the plan that never ran, by its title, why its TrainJob does not stand for it; empty when it does. Jobs
-    whose TrainJob does not wait are left out."""
+    """For each v1 job of the plan that never ran, by title: why its TrainJob cannot replace it; empty if it can. Jobs whose
+    TrainJob is not suspended are left out."""
     twins = twins_of(plan.id, train_jobs)
     waiting = {title: twin for title, twin in twins.items() if waits(twin)}
     jobs = {source.title: source.value for source in found.jobs}
@@ -53,12 +53,12 @@ def objections(
 
 
 def waits(train_job: Json) -> bool:
-    """Whether a TrainJob is there to be started some day."""
+    """Whether a TrainJob is suspended and has not finished."""
     return is_suspended(train_job) and not overview(train_job).is_finished
 
 
 def _queue(job: Json, twin: Json) -> str:
-    """Kueue would start the v1 job when its turn comes, and starts its TrainJob only when that has the queue's label."""
+    """The objection that Kueue would start the v1 job, but not its TrainJob, which has no queue's label."""
     queue = queue_name(job)
     return (
         f"it waits in queue {queue}, and TrainJob {twin['metadata']['name']} does not" if queue and not queue_name(twin) else ""
@@ -69,13 +69,13 @@ def _objection(item: Item, conversion: Conversion, twin: Json, runtimes: Mapping
     name, wanted = twin["metadata"]["name"], {**conversion.train_job["spec"], "suspend": True}
     present = {**twin["spec"], "suspend": True}
     if conversion.runtime is not None:
-        # Other jobs may decide which runtime this one shares: what counts is what both make.
+        # Other jobs may determine which runtime this one shares, so the resulting JobSets are compared instead.
         wanted = {field: value for field, value in wanted.items() if field not in _OF_JOBSET}
-    if not holds(present, wanted):
+    if not contains(present, wanted):
         return f"TrainJob {name} was changed since it was made: let it train, and compare"
     if conversion.runtime is not None:
         runtime = str(present["runtimeRef"]["name"])
-        if not _makes_the_same(item, conversion, present, runtimes.get((item.namespace, runtime))):
+        if not _makes_same_jobset(item, conversion, present, runtimes.get((item.namespace, runtime))):
             title = f"{TRAINING_RUNTIMES.kind} {runtime}"
             return f"TrainJob {name} was changed, or {title} is gone or was changed: let it train, and compare"
     ladder = climbed(conversion, options)
@@ -84,8 +84,8 @@ def _objection(item: Item, conversion: Conversion, twin: Json, runtimes: Mapping
     return ""
 
 
-def _makes_the_same(item: Item, conversion: Conversion, spec: Json, runtime: Json | None) -> bool:
-    """Whether a TrainJob of that spec makes the JobSet that the conversion makes."""
+def _makes_same_jobset(item: Item, conversion: Conversion, spec: Json, runtime: Json | None) -> bool:
+    """Whether a TrainJob with this spec and runtime results in the same JobSet as the conversion."""
     if runtime is None or conversion.runtime is None:
         return False
     metadata = {"name": conversion.train_job["metadata"]["name"], "namespace": item.namespace}

@@ -8,7 +8,7 @@ from migrate.moving.moves import pytorch_job
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.plan import Item
-from shunter.migrate.moving.sources import source_patch
+from shunter.migrate.moving.source_patches import source_patch
 from shunter.migrate.options import Options
 
 

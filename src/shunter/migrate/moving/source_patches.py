@@ -1,4 +1,4 @@
-"""For jobs that somebody else looks after: nothing in the cluster, but a file that says what to change, and where. Pure."""
+"""Patches for jobs that another object or tool manages: a file that describes what to change there. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from shunter.operator.overview import is_suspended
 
 
 class SourcePatch(NamedTuple):
-    """A file's name, and its text: YAML below comments that say what to do with it."""
+    """A file's name and text: YAML, below comments that describe what to do with it."""
 
     file: str
     text: str
 
 
 def source_patch(item: Item, conversion: Conversion) -> SourcePatch:
-    """The file for a job with an owner: what stands in its place, below what to do with it."""
+    """The file for a job with an owner: the objects that replace it, below the instructions."""
     about_owner = [found for found in conversion.findings if found.topic in (MADE_BY_ANOTHER, LOOKED_AFTER)]
     head = [f"# {item.title} belongs to {item.owner}.", *(f"# {finding.advice}" for finding in about_owner)]
     head += ["# What stands below takes its place:", *(f"#   {decision}" for decision in item.decisions)]
     job = conversion.train_job
     if not is_suspended(conversion.source.value):
-        # Only in this cluster a TrainJob waits until somebody starts it.
+        # A TrainJob is created suspended only in this cluster.
         job = {**job, "spec": {field: value for field, value in job["spec"].items() if field != "suspend"}}
     documents = [obj for obj in (conversion.runtime, job) if obj is not None]
     body = "".join(SEPARATOR + plain_text(obj) for obj in documents)

@@ -1,4 +1,4 @@
-"""The v1 job that a TrainJob was made of: whether it is there, as the training that it was. Pure."""
+"""Whether the v1 job that a TrainJob was created from still exists, as the same training. Pure."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from shunter.migrate.moving.plan import Item
 
 Origin = Literal["there", "gone", "another"]
 """
-there     the training exists by its v1 job
+there     the v1 job exists
 gone      no job has its name
-another   a job has its name that is another training
+another   the job with its name is another training
 """
 
 
 def origin_of(item: Item | None, job: Json | None, records: Iterable[Record]) -> Origin:
-    """`records` are those of the v1 job. A job that somebody made again from the same manifest is the same training; of one that
-    does not stand in the plan any more nobody knows, and its name has to do."""
+    """Whether the v1 job still exists. `records` are those of the v1 job. A job recreated from the same manifest is the same
+    training; if the job was removed from the plan (`item` is None), only its name is compared."""
     if job is None:
         return "gone"
-    if item is None or is_planned_for(item, job, records) or item.sha256 in digests_by_suspension(job):
+    if item is None or is_planned_for(item, job, records) or item.sha256 in digests_with_any_suspend(job):
         return "there"
     return "another"
 
 
 def is_planned_for(item: Item, job: Json, records: Iterable[Record]) -> bool:
-    """Whether the job is the very object of the plan, or the one that a rollback made in its place."""
-    return item.uid in ("", job["metadata"]["uid"]) or job["metadata"]["uid"] in brought_back(records)
+    """Whether the job is the object that was planned, or the one that a rollback recreated."""
+    return item.uid in ("", job["metadata"]["uid"]) or job["metadata"]["uid"] in recreated_uids(records)
 
 
-def brought_back(records: Iterable[Record]) -> set[str]:
-    """The uids of objects that a rollback made again."""
+def recreated_uids(records: Iterable[Record]) -> set[str]:
+    """The uids of objects that a rollback recreated."""
     return {record.uid for record in records if record.verb == "delete" and record.phase == "undone" and record.after}
 
 
-def digests_by_suspension(job: Json) -> Iterator[str]:
-    """What the job would be if nobody had suspended or resumed it: that makes no other training of it."""
+def digests_with_any_suspend(job: Json) -> Iterator[str]:
+    """The digests of the job as it is, suspended, resumed, and without runPolicy.suspend: all are the same training."""
     yield digest(job)
     yield digest(suspended(job))
     yield digest(resumed(job))
