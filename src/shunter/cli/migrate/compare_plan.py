@@ -15,12 +15,13 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.migrate.moving import comparisons, gathering, saved_runs
 from shunter.migrate.moving.backup.taking import listed
-from shunter.migrate.moving.marks import COMPARED, PASSED, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, mark, twins_of
 from shunter.migrate.moving.plan import Plan, read
 from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
 from shunter.migrate.moving.runs.reading import run_of
 from shunter.migrate.moving.runs.record import Run
 from shunter.migrate.own_files import beside
+from shunter.migrate.proof.rungs.runs import PASSED
 from shunter.operator.overview import overview
 
 

@@ -147,7 +147,7 @@ def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
 
     from shunter.migrate.survey import report  # 0.05 s, and few ask for a report
 
-    return report.wanted(texts)
+    return report.requested(texts)
 
 
 def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Finding]) -> None:

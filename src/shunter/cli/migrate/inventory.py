@@ -67,7 +67,7 @@ def inventory(
     Read-only. Exit codes: 0, 3 if part of the input could not be read.
     """
     source.require_one_source()
-    wanted = reports.wanted(report or (), tuple(FORMS))
+    wanted = reports.requested(report or (), tuple(FORMS))
     options = flags.meaning(suspend=source.cluster)
     now = datetime.now(UTC)
     if source.cluster:

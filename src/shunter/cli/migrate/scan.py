@@ -53,28 +53,33 @@ def scan(
     Skips files ignored by git, binary files and files written by this tool (plans, backups, reports). Use convert for v1 jobs
     themselves. Exit codes: 0, 2 with --strict.
     """
-    wanted = reports.wanted(report or ())
+    requested = reports.requested(report or ())
     files = paths_below(paths or [Path()])
     with counting("scanning", len(files)) as advance:
         found = scanned(files, advance)
     known = entries(configuration)
     findings = marked(found.findings, known)
-    said = contents("scan", by_source(findings))
+    report_contents = contents("scan", by_source(findings))
     if form is not Form.text:
-        sys.stdout.write(reports.FORMS[form](said))
+        sys.stdout.write(reports.FORMS[form](report_contents))
     elif not quiet:
         show(findings)
     print_findings(faults_of(known), with_notes=False)
-    for name, path in wanted:
-        write_whole(path, reports.FORMS[name](said))
-    numbers = ((said.summary.errors, "error"), (said.summary.warnings, "warning"), (said.summary.infos, "note"))
+    for name, path in requested:
+        write_whole(path, reports.FORMS[name](report_contents))
+    numbers = (
+        (report_contents.summary.errors, "error"),
+        (report_contents.summary.warnings, "warning"),
+        (report_contents.summary.infos, "note"),
+    )
     counts = ", ".join(count(number, thing) for number, thing in numbers)
     skipped = f", {found.skipped} skipped (binary, or links)" if found.skipped else ""
     own = f", {found.own} passed over (written by this tool)" if found.own else ""
     errors().print(
-        f"{count(found.files, 'file')} scanned{skipped}{own}: {counts} in {count(len(said.items), 'file')}", soft_wrap=True
+        f"{count(found.files, 'file')} scanned{skipped}{own}: {counts} in {count(len(report_contents.items), 'file')}",
+        soft_wrap=True,
     )
-    if strict and (said.summary.errors or said.summary.warnings):
+    if strict and (report_contents.summary.errors or report_contents.summary.warnings):
         raise typer.Exit(exit_codes.LOSSY)
 
 

@@ -16,11 +16,12 @@ from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.api.titles import title_of
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PASSED, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step, delete_step
 from shunter.migrate.moving.v1_origins import digests_with_any_suspend, is_planned_for
 from shunter.migrate.moving.waiting_train_jobs import waits
+from shunter.migrate.proof.rungs.runs import PASSED
 from shunter.operator.overview import FINISHED_STATES, overview
 
 

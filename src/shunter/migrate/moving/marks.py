@@ -15,12 +15,11 @@ PLAN = "migrate.shunter.dev/plan"
 ACTION = "migrate.shunter.dev/action"
 """On a TrainJob: the action by which its plan created it, `create` or `move`; a new plan continues with it."""
 COMPARED = "migrate.shunter.dev/compared"
-"""On a TrainJob: the result of the comparison with the run of its v1 job; see `PASSED`."""
+"""On a TrainJob: the result of the comparison with the run of its v1 job; a verdict of `proof.rungs.runs`."""
 NOT_SEEN = "migrate.shunter.dev/not-seen"
 """With `COMPARED`: what could not be observed of the runs."""
 QUEUE = "migrate.shunter.dev/queue"
 """On a job: the queue whose label it gets when it should train. With the label, Kueue would start it."""
-PASSED = ("equal", "within tolerance")
 
 
 def marked(obj: Json, annotations: dict[str, str]) -> Json:

@@ -12,10 +12,11 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.titles import title_of
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, PASSED, QUEUE, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import step_title
 from shunter.migrate.moving.undo_steps import was_started
+from shunter.migrate.proof.rungs.runs import PASSED
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, overview
 

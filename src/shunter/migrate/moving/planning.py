@@ -20,7 +20,7 @@ from shunter.migrate.findings import Finding
 from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
-from shunter.migrate.survey.inventory.classes import WAVES, JobClass, Subject, judged
+from shunter.migrate.survey.inventory.classes import WAVES, JobClass, Subject, classified
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, overview
 
@@ -124,7 +124,7 @@ def item_for(
         sha256=digest(source.value),
         uid=str(source.metadata.get("uid", "")),
         state=state,
-        job_class=judged(Subject(outcome, state, owner, "")).job_class,
+        job_class=classified(Subject(outcome, state, owner, "")).job_class,
         action=action,
         why=why,
         train_job=twin,

@@ -194,8 +194,8 @@ def test_contents_count_fields(batch: Batch) -> None:
 @pytest.mark.parametrize("text", ["pdf=a.pdf", "json", "json=", "=a"])
 def test_what_names_no_form_and_path_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="expected FORM=PATH"):
-        report.wanted([text])
+        report.requested([text])
 
 
 def test_forms_and_paths_are_told_apart_at_the_first_equals_sign() -> None:
-    assert report.wanted(["json=a=b.json", "md=c.md"]) == [("json", Path("a=b.json")), ("md", Path("c.md"))]
+    assert report.requested(["json=a=b.json", "md=c.md"]) == [("json", Path("a=b.json")), ("md", Path("c.md"))]

@@ -21,8 +21,8 @@ from shunter.jobs.metrics import Series
 from shunter.migrate.moving.runs.integrity import grouping
 from shunter.migrate.moving.runs.learning import learning
 from shunter.migrate.moving.runs.record import Run
+from shunter.migrate.proof.rungs.runs import Verdict
 
-Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
 AspectVerdict = Verdict | Literal["not seen"]
 
 MEASURABLE_SECONDS = 10.0

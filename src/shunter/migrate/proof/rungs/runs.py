@@ -1,4 +1,4 @@
-"""The rung `runs`: a run of each side, compared by `migrate compare` or `migrate test`, which wrote down what they found."""
+"""The rung `runs`: comparisons of runs, read from the output of `migrate compare` or `migrate test`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.topics import TRAINED_DIFFERENTLY
 
 Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
+PASSED: tuple[Verdict, ...] = ("equal", "within tolerance")
+"""The verdicts of runs that trained the same."""
 
 
 class RunComparison(msgspec.Struct, frozen=True):
-    """What `shunter migrate compare -o json` said of two runs."""
+    """One comparison in the output of `shunter migrate compare -o json`."""
 
     verdict: Verdict
     original: str
@@ -23,13 +25,14 @@ class RunComparison(msgspec.Struct, frozen=True):
     successor: str
 
     def is_about(self, title: str) -> bool:
-        """Whether its original is the job of that title; one from a file may not say its namespace."""
+        """Whether its original is the job with this title, whose namespace may be missing if it is from a file."""
         kind, _, key = self.original.partition(" ")
         return title in (self.original, f"{kind} {key.rpartition('/')[2]}")
 
 
 def compared(ladder: Ladder, comparisons: Sequence[RunComparison]) -> Ladder:
-    """With the rung `runs` where it is the next and one of the comparisons is about the job; of several the worst counts."""
+    """The ladder with the rung `runs`, if all lower rungs hold and a comparison is about the job; of several, the worst
+    counts."""
     source = ladder.conversion.source
     own = [comparison for comparison in comparisons if comparison.is_about(source.title)]
     if not own or not ladder.holds:
@@ -44,8 +47,8 @@ def compared(ladder: Ladder, comparisons: Sequence[RunComparison]) -> Ladder:
 
 
 def worst(comparisons: Sequence[RunComparison]) -> RunComparison:
-    """The first with the worst verdict; `different` is worse than `not comparable`. ValueError where there is none."""
+    """The first with the worst verdict; `different` is worse than `not comparable`. ValueError if there is none."""
     return max(comparisons, key=lambda comparison: _BADNESS.index(comparison.verdict))
 
 
-_BADNESS: tuple[Verdict, ...] = ("equal", "within tolerance", "not comparable", "different")
+_BADNESS: tuple[Verdict, ...] = (*PASSED, "not comparable", "different")

@@ -1,19 +1,21 @@
-"""What the facts come to: a verdict, waves, a checklist and success metrics, each with its real figure."""
+"""The verdict, waves, checklist and success metrics of a report, each with its figures. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from shunter.migrate.survey.briefing.facts import Facts, Job
+from shunter.api.formats.counts import count
+from shunter.migrate.proof.rungs.runs import PASSED
+from shunter.migrate.survey.briefing.facts import Facts
 from shunter.migrate.survey.inventory.classes import WAVES
+from shunter.migrate.survey.scan.python_code import CALL, IMPORT
 
 Tone = Literal["good", "mild", "bad", ""]
 
 
 class Verdict(NamedTuple):
-    """What stands at the top of the page; the tone is its colour."""
+    """The verdict at the top of the page; the tone is its colour."""
 
     word: str
     sentence: str
@@ -21,7 +23,7 @@ class Verdict(NamedTuple):
 
 
 class Wave(NamedTuple):
-    """One group of jobs of a plan. `effort` is in points, `gpus` are the devices that they ask for."""
+    """One group of jobs of a plan. `effort` is in points, `gpus` is the number of devices requested."""
 
     number: int
     name: str
@@ -32,7 +34,7 @@ class Wave(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One line of the checklist; `is_done` None is what people have to say themselves."""
+    """One line of the checklist; `is_done` is None if only people can tell."""
 
     phase: str
     text: str
@@ -41,7 +43,7 @@ class Point(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """One aim, and how far it is met, in words."""
+    """One target and its current state."""
 
     name: str
     target: str
@@ -50,17 +52,17 @@ class Metric(NamedTuple):
 
 
 def verdict(facts: Facts) -> Verdict:
-    """What stands at the top; never a good one while not all of the input was read."""
-    said, blocking = _verdict_on_jobs(facts), len(facts.blocking_faults)
+    """The verdict; never a good one if part of the input could not be read."""
+    of_jobs, blocking = _verdict_on_jobs(facts), len(facts.blocking_faults)
     if not blocking:
-        return said
+        return of_jobs
     verb = "blocks" if blocking == 1 else "block"
-    unread = f"{_counted(blocking, 'finding')} of the input {verb}: there may be jobs that are not seen."
+    unread = f"{count(blocking, 'finding')} of the input {verb}: there may be jobs that are not seen."
     if not facts.unfinished:
         return Verdict("Not all was read", f"No unfinished v1 job was seen, but {unread}", "bad")
-    if said.tone == "good":
-        return Verdict("Partly ready", f"{said.sentence} But {unread}", "mild")
-    return said._replace(sentence=f"{said.sentence} {unread}")
+    if of_jobs.tone == "good":
+        return Verdict("Partly ready", f"{of_jobs.sentence} But {unread}", "mild")
+    return of_jobs._replace(sentence=f"{of_jobs.sentence} {unread}")
 
 
 def _verdict_on_jobs(facts: Facts) -> Verdict:
@@ -72,7 +74,7 @@ def _verdict_on_jobs(facts: Facts) -> Verdict:
     if len(ready) == len(unfinished):
         return Verdict(
             "Ready",
-            f"All of {_counted(len(ready), 'unfinished job')} keep their meaning in v2, and their pods were compared.",
+            f"All of {count(len(ready), 'unfinished job')} keep their meaning in v2, and their pods were compared.",
             "good",
         )
     parts = [f"{len(ready)} of {len(unfinished)} unfinished jobs can move as they are"]
@@ -82,16 +84,13 @@ def _verdict_on_jobs(facts: Facts) -> Verdict:
         parts.append(f"{len(blocked)} {'is' if len(blocked) == 1 else 'are'} blocked")
     if owned:
         parts.append(f"{len(owned)} {'has' if len(owned) == 1 else 'have'} to change at the source")
-    movable = len(unfinished) - len(blocked) - len(owned)
-    return (
-        Verdict("Partly ready", "; ".join(parts) + ".", "mild")
-        if movable
-        else Verdict("Not ready", "; ".join(parts) + ".", "bad")
-    )
+    sentence = "; ".join(parts) + "."
+    is_partly_ready = len(unfinished) > len(blocked) + len(owned)
+    return Verdict("Partly ready", sentence, "mild") if is_partly_ready else Verdict("Not ready", sentence, "bad")
 
 
 def waves(facts: Facts) -> list[Wave]:
-    """Those of a plan (`shunter migrate plan`), without the ones that nobody is in."""
+    """The waves of a plan (`shunter migrate plan`) that have jobs."""
     listed: list[Wave] = []
     for name, why in WAVES.items():
         jobs = facts.of_class(name)
@@ -102,7 +101,7 @@ def waves(facts: Facts) -> list[Wave]:
 
 
 def metrics(facts: Facts) -> list[Metric]:
-    """In the order of the page, with figures that come from the facts."""
+    """The success metrics, in the order of the page."""
     unfinished, converted = facts.unfinished, facts.converted
     proved = [job for job in converted if job.is_proved]
     lines = facts.lines
@@ -125,14 +124,14 @@ def metrics(facts: Facts) -> list[Metric]:
             "35 to 46 % fewer lines of YAML",
             (
                 f"{lines.before:,} lines before; {lines.train_jobs:,} in TrainJobs ({_change(lines.saved_per_job)}) and "
-                f"{lines.runtimes:,} in {_counted(lines.runtime_count, 'runtime')}: {_change(lines.saved)} in all"
+                f"{lines.runtimes:,} in {count(lines.runtime_count, 'runtime')}: {_change(lines.saved)} in all"
             ),
             "good" if lines.saved >= 0.35 else "",
         ),
         Metric(
             "APIs",
             "one kind for all frameworks",
-            f"{_counted(len(facts.fleet.kinds), 'kind')} in use, then TrainJob alone",
+            f"{count(len(facts.fleet.kinds), 'kind')} in use, then TrainJob alone",
             "good",
         ),
         Metric(
@@ -145,16 +144,17 @@ def metrics(facts: Facts) -> list[Metric]:
 
 
 def checklist(facts: Facts) -> list[Point]:
-    """Phase by phase. What people have to say themselves is None, never taken for done."""
+    """The checklist, phase after phase."""
     total, unfinished, converted = len(facts.jobs), facts.unfinished, facts.converted
     proved = sum(job.is_proved for job in converted)
     compared = [job for job in converted if job.runs]
-    good = sum(_is_alike(job) for job in compared)
+    good = sum(all(run.verdict in PASSED for run in job.runs) for job in compared)
     unread = ", and not all of the input was read" if facts.blocking_faults else ""
+    is_clean = None if facts.standing_references is None else not facts.standing_references
     before, during, after = "Before the move", "During the move", "After the move"
     return [
         _assessed(before, facts),
-        Point(before, "All v1 jobs inventoried and classified", not unread, _counted(total, "job") + unread),
+        Point(before, "All v1 jobs inventoried and classified", not unread, count(total, "job") + unread),
         Point(before, "Other references to v1 found", facts.references is not None or None, _references(facts)),
         Point(before, "Conversion tried on every job", True, f"{len(converted)} of {len(unfinished)} have a usable result"),
         Point(before, "Strategy chosen, plan written", None, "`shunter migrate plan`"),
@@ -179,8 +179,8 @@ def checklist(facts: Facts) -> list[Point]:
             not unfinished and not unread if facts.is_live else None,
             f"{len(unfinished)} left{unread}",
         ),
-        Point(after, "Monitoring, alerts, policies and quotas updated", _scan_is_clean(facts), _references(facts)),
-        Point(after, "Pipelines and programs use the new SDK", _calls_are_gone(facts), "`shunter migrate scan`"),
+        Point(after, "Monitoring, alerts, policies and quotas updated", is_clean, _references(facts)),
+        Point(after, "Pipelines and programs use the new SDK", _has_no_sdk_calls(facts), "`shunter migrate scan`"),
         Point(after, "v1 operator removed, CRDs last", None, "`shunter migrate apply --finalize`"),
     ]
 
@@ -188,7 +188,7 @@ def checklist(facts: Facts) -> list[Point]:
 def _assessed(phase: str, facts: Facts) -> Point:
     if facts.readiness is None:
         return Point(phase, "Cluster assessed", None, "`shunter migrate assess -o json`, then `--assessment FILE`")
-    steps = f"; {_counted(len(facts.readiness.next), 'step')} to take" if facts.readiness.next else ""
+    steps = f"; {count(len(facts.readiness.next), 'step')} to take" if facts.readiness.next else ""
     return Point(phase, "Cluster assessed", facts.readiness.verdict == "READY", f"{facts.readiness.verdict}{steps}")
 
 
@@ -198,52 +198,31 @@ def _performance(facts: Facts) -> Metric:
     if not runs:
         return Metric("Performance parity", target, "not measured yet: `shunter migrate test`, then `compare`", "mild")
     counts = Counter(run.verdict for run in runs)
-    said = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    good = counts["equal"] + counts["within tolerance"]
-    return Metric("Performance parity", target, f"{_counted(len(runs), 'run')} compared: {said}", _tone(good, len(runs)))
-
-
-def _is_alike(job: Job) -> bool:
-    return all(run.verdict in ("equal", "within tolerance") for run in job.runs)
+    verdicts = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
+    good = sum(counts[verdict] for verdict in PASSED)
+    return Metric("Performance parity", target, f"{count(len(runs), 'run')} compared: {verdicts}", _tone(good, len(runs)))
 
 
 def _references(facts: Facts) -> str:
-    if facts.references is None:
+    standing = facts.standing_references
+    if standing is None:
         return "not scanned: add `--scan DIRECTORY`"
-    standing = [finding for finding in facts.references if not finding.suppressed and finding.topic.severity != "info"]
-    return f"{_counted(len(standing), 'reference')} in {_counted(len({finding.place.source for finding in standing}), 'file')}"
+    return f"{count(len(standing), 'reference')} in {count(len({finding.place.source for finding in standing}), 'file')}"
 
 
-def _scan_is_clean(facts: Facts) -> bool | None:
-    if facts.references is None:
+def _has_no_sdk_calls(facts: Facts) -> bool | None:
+    if facts.standing_references is None:
         return None
-    return not [finding for finding in facts.references if finding.topic.severity != "info" and not finding.suppressed]
+    return not any(finding.topic in (CALL, IMPORT) for finding in facts.standing_references)
 
 
-def _calls_are_gone(facts: Facts) -> bool | None:
-    if facts.references is None:
-        return None
-    return not [finding for finding in facts.references if finding.topic.id in ("SCAN001", "SCAN002") and not finding.suppressed]
+def _tone(part: int, whole: int) -> Tone:
+    return "good" if part == whole else "mild" if part else "bad"
 
 
-def _tone(count: int, of: int) -> Tone:
-    return "good" if count == of else "mild" if count else "bad"
-
-
-def _share(count: int, of: int) -> str:
-    return f"{count * 100 // of} %" if of else "-"
+def _share(part: int, whole: int) -> str:
+    return f"{part * 100 // whole} %" if whole else "-"
 
 
 def _change(saved: float) -> str:
     return f"{abs(saved) * 100:.0f} % {'fewer' if saved >= 0 else 'more'}"
-
-
-def phases(points: Sequence[Point]) -> list[tuple[str, list[Point]]]:
-    """The checklist by phase."""
-    return [
-        (phase, [point for point in points if point.phase == phase]) for phase in dict.fromkeys(point.phase for point in points)
-    ]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

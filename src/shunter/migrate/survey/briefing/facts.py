@@ -1,4 +1,4 @@
-"""Everything that the pages say, counted once. Pure: what is read from files and clusters is an argument."""
+"""The content of the pages, counted once. Pure: everything read from files and clusters is an argument."""
 
 from __future__ import annotations
 
@@ -27,110 +27,118 @@ from shunter.migrate.survey.inventory.fleet import Fleet, fleet
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """What `shunter migrate assess -o json` said of the cluster."""
+    """The output of `shunter migrate assess -o json`."""
 
     verdict: Literal["READY", "PARTIAL", "BLOCKED"]
     next: tuple[str, ...] = ()
 
 
 class Job(NamedTuple):
-    """One job with all that is known of it."""
+    """One job with its conversion, proof and runs."""
 
     entry: Entry
     outcome: Outcome
     before: str
-    """Its manifest, as its user wrote it."""
+    """Its manifest, as the user wrote it."""
     runtime: str
-    """The manifest of its runtime; empty when it has none of its own or nothing was converted."""
+    """The manifest of its own runtime; empty if there is none."""
     train_job: str
     ladder: Ladder | None
-    """How far its proof went, with what comparisons of its runs said; None when nothing was converted."""
+    """Its proof, including comparisons of its runs; None if it was not converted."""
     runs: tuple[RunComparison, ...]
     is_masked: bool = False
-    """Whether credentials are hidden in its texts."""
+    """Whether its texts contained credentials, which are masked."""
 
     @property
     def is_proved(self) -> bool:
-        """Whether its pods were compared with those of v1, and hold, and no program of it reads what changes, unless somebody
-        took that on."""
+        """Whether its pods are proved equal to v1's, and none of its programs reads something that changes (suppressed findings
+        about that do not count)."""
         if self.ladder is None or self.unproved:
             return False
         return any(step.rung == "pods" and step.holds for step in self.ladder.steps)
 
     @property
     def unproved(self) -> tuple[Finding, ...]:
-        """Where programs read what changes: findings that are not suppressed, and that no comparison of runs has answered."""
+        """The findings about programs that read something that changes, unless suppressed or resolved by a comparison of runs."""
         if self.ladder is None or not self.ladder.unproved:
             return ()
-        told = (*self.outcome.findings, *self.ladder.findings)
-        return tuple(finding for finding in told if finding.limits_proof and not finding.suppressed)
+        findings = (*self.outcome.findings, *self.ladder.findings)
+        return tuple(finding for finding in findings if finding.limits_proof and not finding.suppressed)
 
     @property
     def is_refuted(self) -> bool:
-        """Whether something of its proof does not hold, the comparison of its runs among it."""
+        """Whether a stage of its proof does not hold, including the comparison of its runs."""
         return self.ladder is not None and self.ladder.is_refuted
 
 
 class Lines(NamedTuple):
-    """Lines of YAML of the jobs that were converted."""
+    """The numbers of lines of YAML of the converted jobs."""
 
     before: int
     train_jobs: int
     runtimes: int
-    """Each runtime once: jobs with equal ones share it."""
+    """Each runtime counts once: jobs with equal ones share it."""
     runtime_count: int
 
     @property
     def saved(self) -> float:
-        """The share of lines that is no longer there; negative when there are more."""
+        """The share of lines saved; negative if there are more than before."""
         return (self.before - self.train_jobs - self.runtimes) / self.before if self.before else 0.0
 
     @property
     def saved_per_job(self) -> float:
-        """The same of what a user writes for one more job on a runtime that is there."""
+        """The same for jobs alone, without runtimes: what a user saves for each further job with an existing runtime."""
         return (self.before - self.train_jobs) / self.before if self.before else 0.0
 
 
 class Facts(NamedTuple):
-    """The same facts give the same pages: whatever they say comes from here."""
+    """The input of all pages: the same facts give the same pages."""
 
     fleet: Fleet
     jobs: tuple[Job, ...]
     """In the order of the fleet's rows."""
     lines: Lines
     faults: tuple[Finding, ...]
-    """What was told of the input itself."""
+    """Findings about the input itself."""
     references: tuple[Finding, ...] | None
-    """What a scan found; None when none was made."""
+    """The findings of a scan; None if there was none."""
     readiness: Readiness | None
-    """The verdict on the cluster; None when nobody asked."""
+    """The assessment of the cluster; None if there was none."""
     is_live: bool
     made: datetime
 
     @property
     def unfinished(self) -> list[Job]:
-        """All but those of the class `finished`: also the blocked ones, and those with an owner."""
+        """All jobs except those of the class `finished`."""
         return [job for job in self.jobs if job.entry.job_class != "finished"]
 
     @property
     def converted(self) -> list[Job]:
-        """Unfinished jobs with a result that may be used."""
+        """Unfinished jobs with a usable result."""
         return [job for job in self.unfinished if job.outcome.conversion is not None and not job.outcome.is_blocked]
 
     @property
     def standing_faults(self) -> list[Finding]:
-        """The faults that people have to do something about, those that block first."""
-        standing = [fault for fault in self.faults if not fault.suppressed and fault.topic.severity != "info"]
-        return sorted(standing, key=lambda fault: not fault.is_blocking)
+        """The faults that need action, blocking ones first."""
+        return sorted(_standing(self.faults), key=lambda fault: not fault.is_blocking)
+
+    @property
+    def standing_references(self) -> list[Finding] | None:
+        """The findings of the scan that need action; None if there was no scan."""
+        return None if self.references is None else _standing(self.references)
 
     @property
     def blocking_faults(self) -> list[Finding]:
-        """The faults because of which there may be jobs that nobody has seen."""
+        """The faults because of which jobs may be missing from the report."""
         return [fault for fault in self.faults if fault.is_blocking]
 
     def of_class(self, *wanted: JobClass) -> list[Job]:
         """The jobs of any of these classes, in the order of `jobs`."""
         return [job for job in self.jobs if job.entry.job_class in wanted]
+
+
+def _standing(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if not finding.suppressed and finding.topic.severity != "info"]
 
 
 def gathered(
@@ -146,7 +154,7 @@ def gathered(
     mark: Callable[[Iterable[Finding]], tuple[Finding, ...]] = tuple,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Facts:
-    """The facts about a batch; `mark` marks what is suppressed of proofs, `advance` hears of each job, as they take a while."""
+    """The facts about a batch. `mark` marks suppressed findings of proofs; `advance` is called after each job."""
     jobs = []
     for outcome in batch.outcomes:
         row = entry(outcome, now, inside=insides.get(id(outcome.source), ""))
@@ -155,10 +163,10 @@ def gathered(
     lines = _lines(jobs)
     jobs = [_masked(job) for job in jobs]
     jobs.sort(key=lambda job: (job.entry.namespace, job.entry.kind, job.entry.name, job.entry.place))
-    told = None if references is None else _masked_findings(references, ())
-    return Facts(
-        fleet([job.entry for job in jobs]), tuple(jobs), lines, _masked_findings(faults, ()), told, readiness, is_live, now
-    )
+    masked_faults = _masked_findings(faults, ())
+    masked_references = None if references is None else _masked_findings(references, ())
+    entries = fleet([job.entry for job in jobs])
+    return Facts(entries, tuple(jobs), lines, masked_faults, masked_references, readiness, is_live, now)
 
 
 def _job(
@@ -178,11 +186,11 @@ def _job(
 
 
 def _before(source: SourceObject) -> str:
-    """The text of a manifest as it stands in its file; of an object without one, what its user wrote of it."""
+    """The text of a manifest in its file; for an object without a file, the fields that its user wrote."""
     if source.node is not None and source.text:
         lines = source.text.split("\n")
         start, end = source.node.start_mark, source.node.end_mark
-        # A mapping in block style ends where the next token begins, in a line that is not its own.
+        # A mapping in block style ends where the next token begins, on a later line.
         last = end.line + bool(lines[end.line][: end.column].strip()) if end.line < len(lines) else end.line
         below = [line.removeprefix(" " * start.column) for line in lines[start.line + 1 : last]]
         return "\n".join([lines[start.line][start.column :], *below]).rstrip() + "\n"
@@ -191,11 +199,11 @@ def _before(source: SourceObject) -> str:
 
 
 def _masked(job: Job) -> Job:
-    """The job without the credentials that stand in it, in whatever a page shows."""
+    """The job with credentials masked in everything that a page shows."""
     known = credentials(job.outcome.source.value)
     before, runtime, train_job = (_masked_manifest(text, known) for text in (job.before, job.runtime, job.train_job))
     if before == HIDDEN:
-        # A part of a document that is no YAML by itself.
+        # A part of a document that is not valid YAML by itself.
         before = _masked_manifest(plain_text(job.outcome.source.value), known)
     if not known and (before, runtime, train_job) == (job.before, job.runtime, job.train_job):
         return job
@@ -243,5 +251,5 @@ def _lines(jobs: Sequence[Job]) -> Lines:
 
 
 def _count(text: str) -> int:
-    """Lines that say something: neither empty nor comments."""
+    """The number of lines that are neither empty nor comments."""
     return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in text.splitlines())

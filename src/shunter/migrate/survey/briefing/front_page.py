@@ -1,12 +1,13 @@
-"""The page for people who decide, as HTML."""
+"""The summary page, for decision-makers, as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from shunter.api.grouping import grouped_by
 from shunter.migrate.findings import Finding
 from shunter.migrate.proof.rungs.runs import worst
-from shunter.migrate.survey.briefing.decision import Point, checklist, metrics, phases, verdict, waves
+from shunter.migrate.survey.briefing.decision import Point, checklist, metrics, verdict, waves
 from shunter.migrate.survey.briefing.facts import Facts, Job
 from shunter.migrate.survey.inventory.forms.html import TONES, blockers, classes, parts
 from shunter.migrate.survey.report.page import Html, badge, bars, cards, element, page, prose, table
@@ -19,10 +20,10 @@ _LISTED_REFERENCES = 12
 
 def html(facts: Facts, path_of: Callable[[Job], str]) -> str:
     """`path_of` says where the page of a job is, relative to this one."""
-    said = verdict(facts)
+    overall = verdict(facts)
     return page(
         TITLE,
-        element("div", element("b", said.word), element("span", said.sentence), class_=f"verdict {said.tone}"),
+        element("div", element("b", overall.word), element("span", overall.sentence), class_=f"verdict {overall.tone}"),
         *_faults(facts),
         _figures(facts),
         element("h2", "Success metrics"),
@@ -42,7 +43,11 @@ def html(facts: Facts, path_of: Callable[[Job], str]) -> str:
         *blockers(facts.fleet),
         *_releases(facts),
         element("h2", "Checklist"),
-        *(part for phase, points in phases(checklist(facts)) for part in (element("h3", phase), _points(points))),
+        *(
+            part
+            for phase, points in grouped_by(checklist(facts), lambda point: point.phase).items()
+            for part in (element("h3", phase), _points(points))
+        ),
         element("h2", "Namespaces"),
         parts("namespace", facts.fleet.namespaces),
         *([element("h2", "Owners"), parts("owner", facts.fleet.owners)] if facts.fleet.owners else []),

@@ -1,10 +1,11 @@
-"""The page for people who decide, as Markdown: for a repository's wiki, or an issue."""
+"""The summary page, for decision-makers, as Markdown: for a repository's wiki, or an issue."""
 
 from __future__ import annotations
 
 from shunter import __version__
+from shunter.api.grouping import grouped_by
 from shunter.migrate.findings import Finding
-from shunter.migrate.survey.briefing.decision import checklist, metrics, phases, verdict, waves
+from shunter.migrate.survey.briefing.decision import checklist, metrics, verdict, waves
 from shunter.migrate.survey.briefing.facts import Facts
 from shunter.migrate.survey.briefing.front_page import FAULTS_TITLE, LISTED_FAULTS, TITLE, proof_of
 from shunter.migrate.survey.inventory.classes import CLASSES
@@ -13,8 +14,8 @@ from shunter.migrate.survey.report.markdown import inline, table
 
 def markdown(facts: Facts) -> str:
     """The whole page; ends in a line break."""
-    said, fleet = verdict(facts), facts.fleet
-    lines = [f"# {TITLE}", "", f"**{said.word}.** {inline(said.sentence)}", *_faults(facts), "", "## Success metrics", ""]
+    overall, fleet = verdict(facts), facts.fleet
+    lines = [f"# {TITLE}", "", f"**{overall.word}.** {inline(overall.sentence)}", *_faults(facts), "", "## Success metrics", ""]
     lines += table(("metric", "target", "now"), [(metric.name, metric.target, metric.now) for metric in metrics(facts)])
     lines += ["", "## Work by class", ""]
     lines += table(("class", "jobs", "means"), [(name, fleet.classes[name], means) for name, means in CLASSES.items()])
@@ -31,7 +32,7 @@ def markdown(facts: Facts) -> str:
             *table(("id", "jobs", "about"), [(id, jobs, title) for id, title, jobs in fleet.blockers]),
         ]
     lines += ["", "## Checklist"]
-    for phase, points in phases(checklist(facts)):
+    for phase, points in grouped_by(checklist(facts), lambda point: point.phase).items():
         lines += ["", f"### {phase}", ""]
         lines += [f"- [{'x' if point.is_done else ' '}] {inline(point.text)}: {point.figure}" for point in points]
     lines += ["", "## Jobs", ""]

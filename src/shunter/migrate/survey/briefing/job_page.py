@@ -1,4 +1,4 @@
-"""One job: what was decided and why, how far it is proved, what was found, what to type next, and both manifests side by side."""
+"""The page of one job: decisions with reasons, proof, findings, next commands, and both manifests side by side."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from shunter.migrate.survey.briefing.facts import Facts, Job
 from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.migrate.survey.inventory.classes import CLASSES
 from shunter.migrate.survey.inventory.forms.html import TONES
-from shunter.migrate.survey.report.contents import told
-from shunter.migrate.survey.report.html import finding
+from shunter.migrate.survey.report.contents import reported_finding
+from shunter.migrate.survey.report.html import finding_box
 from shunter.migrate.survey.report.page import Html, badge, code, element, page, table
 
 MASKED = (
-    f"Hidden as {HIDDEN}: what variables and arguments hold whose names say TOKEN, SECRET, PASSWORD, CREDENTIAL or the like,"
-    " passwords in addresses, and tokens that are known by how they begin."
-    " It stands in the manifest, and in what convert writes; a Secret is a better place for it."
+    f"Hidden as {HIDDEN}: values of variables and arguments whose names contain TOKEN, SECRET, PASSWORD, CREDENTIAL or similar,"
+    " passwords in addresses, and tokens with a known prefix."
+    " The manifest and the output of convert contain them; store them in a Secret instead."
 )
 
 
 def html(job: Job, facts: Facts) -> str:
-    """The whole page, to be put into a directory below the front page."""
+    """The page; its file is in a directory below the front page."""
     row = job.entry
     return page(
         row.title,
@@ -36,7 +36,7 @@ def html(job: Job, facts: Facts) -> str:
         table(("", ""), _decision(job)),
         *_proof(job),
         element("h2", "Findings"),
-        *(finding(told(found)) for found in job.outcome.findings),
+        *(finding_box(reported_finding(found)) for found in job.outcome.findings),
         *([] if job.outcome.findings else [element("p", "None: nothing changes its meaning.")]),
         element("h2", "Commands"),
         code("\n".join(commands(job, is_live=facts.is_live))),
@@ -79,8 +79,8 @@ def _proof(job: Job) -> list[Html]:
         else:
             state = badge("holds", "good") if step.holds else badge("does not hold", "bad")
         rows.append((rung, state, means, step.note if step else ""))
-    told_there = [finding(told(found)) for found in job.ladder.findings]
-    return [element("h2", "Proof"), table(("rung", "", "means", "seen"), rows), *told_there]
+    findings = [finding_box(reported_finding(found)) for found in job.ladder.findings]
+    return [element("h2", "Proof"), table(("rung", "", "means", "seen"), rows), *findings]
 
 
 def _sides(job: Job) -> Html:

@@ -1,4 +1,4 @@
-"""A field of a v1 job in words, with what a conversion makes of it."""
+"""Explains a field of a v1 job, with the result of converting an example."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     v1: str
     v2: str
     example: Any = None
-    """A value that shows what becomes of the field; without one nothing is converted."""
+    """A value for an example; without it, nothing is converted."""
     kind: str = ""
-    """The kind of the example; the field's own kind when only one has it."""
+    """The kind of the example, if it is not a PyTorchJob."""
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """`field` taken apart at its dots."""
+        """The parts of `field`."""
         return tuple(self.field.split("."))
 
 
-class Shown(NamedTuple):
-    """What a conversion made of an example."""
+class ConvertedExample(NamedTuple):
+    """An example and the result of its conversion."""
 
     kind: str
     path: str
@@ -53,28 +53,28 @@ class Shown(NamedTuple):
 
 @cache
 def guide() -> tuple[Field, ...]:
-    """Every field that can be explained, in reading order."""
+    """All fields that can be explained, in reading order."""
     text = files(__package__ or "").joinpath("fields.yaml").read_bytes()
     return tuple(msgspec.yaml.decode(text, type=list[Field]))
 
 
-def matching(asked: str) -> list[Field]:
-    """The entries that a path is about: `spec.runPolicy.suspend`, `runPolicy.suspend`, `suspend`, roles and indexes as they come.
-    Of a path that no entry has, the entries below it, or else those that it leads below."""
-    steps = tuple(step for step in re.sub(r"\[[^]]*\]", "", asked).strip(".").split(".") if step)
+def matching(path: str) -> list[Field]:
+    """The entries that match a path such as `spec.runPolicy.suspend`, `runPolicy.suspend` or `suspend`, with any roles and
+    indexes. If none matches, the entries that contain the path, else the longest ones of which it is a subfield."""
+    steps = tuple(step for step in re.sub(r"\[[^]]*\]", "", path).strip(".").split(".") if step)
     wanted = tuple("roles" if step.lower().endswith("replicaspecs") else step for step in steps)
-    exact = [field for field in guide() if _ends(field.steps, wanted)]
+    exact = [field for field in guide() if _ends_with(field.steps, wanted)]
     if exact or not wanted:
         return exact
-    inner = [field for field in guide() if _holds(field.steps, wanted)]
+    inner = [field for field in guide() if _contains(field.steps, wanted)]
     if inner:
         return inner
-    above = [field for field in guide() if _begins(wanted, field.steps)]
+    above = [field for field in guide() if _starts_with(wanted, field.steps)]
     longest = max((len(field.steps) for field in above), default=0)
     return [field for field in above if len(field.steps) == longest]
 
 
-def example_of(field: Field) -> Shown | None:
+def example_of(field: Field) -> ConvertedExample | None:
     """The field's example, converted."""
     if field.example is None:
         return None
@@ -84,8 +84,8 @@ def example_of(field: Field) -> Shown | None:
     _put(job, path, field.example)
     outcome = converted([SourceObject(job, "example")], Options()).outcomes[0]
     rows = _rows_below(outcome.conversion, path) if outcome.conversion else ()
-    told = tuple(dict.fromkeys(found.topic for found in outcome.findings if found.path[: len(path)] == path))
-    return Shown(kind.resource.kind, shown(path), field.example, rows, told)
+    topics = tuple(dict.fromkeys(found.topic for found in outcome.findings if found.path[: len(path)] == path))
+    return ConvertedExample(kind.resource.kind, shown(path), field.example, rows, topics)
 
 
 def lines(field: Field) -> Iterator[tuple[str, str]]:
@@ -109,19 +109,19 @@ def lines(field: Field) -> Iterator[tuple[str, str]]:
         yield "Finding", f"{topic.id}: {topic.title} ({topic.severity}{', blocking' if topic.impact == 'blocking' else ''})"
 
 
-def _ends(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+def _ends_with(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     tail = path[-len(wanted) :]
     return len(tail) == len(wanted) and all(map(_same, tail, wanted))
 
 
-def _holds(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Whether the steps stand somewhere in the path, one after the other, and begin with a name."""
+def _contains(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """Whether the path contains the steps, in sequence, beginning with a name."""
     starts = [place for place, step in enumerate(path) if step.lower() == wanted[0].lower()]
     return any(len(path) - start >= len(wanted) and all(map(_same, path[start:], wanted)) for start in starts)
 
 
-def _begins(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """`wanted` may leave `spec` out."""
+def _starts_with(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    """Whether the path begins with `wanted`, with or without `spec`."""
     return any(len(path) >= len(start) and all(map(_same, path, start)) for start in (wanted, ("spec", *wanted)) if start)
 
 
@@ -149,16 +149,11 @@ def _smallest_job(kind: JobKind) -> Json:
     container = {"name": kind.container, "image": "trainer:1", "command": ["torchrun", "train.py"]}
     spec = {"template": {"spec": {"containers": [container]}}}
     roles = {role: copy.deepcopy(spec) for role in kind.roles if role in ("Master", "Worker", "Launcher")}
-    return {
-        "apiVersion": kind.resource.api_version,
-        "kind": kind.resource.kind,
-        "metadata": {"name": "example", "namespace": "team-a"},
-        "spec": {kind.replica_specs: roles},
-    }
+    return kind.resource.typed({"metadata": {"name": "example", "namespace": "team-a"}, "spec": {kind.replica_specs: roles}})
 
 
 def _put(value: Any, path: Path, example: Any) -> None:
-    """Sets what stands at the path, making what leads there."""
+    """Sets the value at the path, and creates the objects on the way."""
     for step, following in pairwise(path):
         if isinstance(value, dict):
             value = value.setdefault(step, [] if isinstance(following, int) else {})

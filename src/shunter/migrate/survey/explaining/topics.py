@@ -1,4 +1,4 @@
-"""A topic in words: what v1 did, what v2 does, what to do, and where it comes from."""
+"""Explains a topic: its meaning, remedy, severity and origin."""
 
 from __future__ import annotations
 

@@ -168,18 +168,18 @@ RULES: tuple[Rule, ...] = (
 
 
 class Classification(NamedTuple):
-    """The class of a job, with all that speaks for it and for classes after it."""
+    """The class of a job, with the reasons for it and for later classes."""
 
     job_class: JobClass
     reasons: tuple[Reason, ...]
-    """Of every rule that holds; the first decided."""
+    """Of all matching rules; the first one decides."""
 
 
-def judged(subject: Subject) -> Classification:
-    """Classifies a job by the first rule that holds; one always does (assert)."""
-    held = [(rule, why) for rule in RULES if (why := rule.holds(subject))]
-    assert held, f"{subject.outcome.source.title} is of no class"
-    return Classification(held[0][0].job_class, tuple(Reason(rule.id, why) for rule, why in held))
+def classified(subject: Subject) -> Classification:
+    """Classifies a job by the first matching rule; there always is one (assert)."""
+    matching = [(rule, why) for rule in RULES if (why := rule.holds(subject))]
+    assert matching, f"{subject.outcome.source.title} is of no class"
+    return Classification(matching[0][0].job_class, tuple(Reason(rule.id, why) for rule, why in matching))
 
 
 def _topics(findings: list[Finding] | tuple[Finding, ...]) -> str:

@@ -13,14 +13,14 @@ from shunter.api.titles import object_title
 from shunter.migrate.conversion.batch import Outcome
 from shunter.migrate.conversion.source.live import CLUSTER
 from shunter.migrate.findings import Grade, worst
-from shunter.migrate.survey.inventory.classes import JobClass, Reason, Subject, judged
+from shunter.migrate.survey.inventory.classes import JobClass, Reason, Subject, classified
 from shunter.migrate.survey.inventory.gpu_hours import gpu_hours, gpus
 from shunter.migrate.survey.inventory.releases import needed
 from shunter.operator.overview import v1_state
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Holds no part of the job itself: ten thousand rows must be cheap."""
+    """A row. It keeps no part of the job, so that ten thousand rows need little memory."""
 
     kind: str
     namespace: str
@@ -53,7 +53,7 @@ def entry(outcome: Outcome, now: datetime, *, inside: str = "") -> Entry:
     is_live = source.source == CLUSTER and not inside
     state = v1_state(job)[0] if is_live else ""
     owner = owner_of(job) if is_live or conversion else ""
-    judgement = judged(Subject(outcome, state, owner, inside))
+    classification = classified(Subject(outcome, state, owner, inside))
     standing = [finding for finding in outcome.findings if not finding.suppressed]
     efforts = {finding.topic.id: finding.topic.effort for finding in standing}
     return Entry(
@@ -63,9 +63,9 @@ def entry(outcome: Outcome, now: datetime, *, inside: str = "") -> Entry:
         place=source.source if is_live else str(source.place()),
         inside=inside,
         state=state,
-        job_class=judgement.job_class,
-        reasons=judgement.reasons,
-        effort=0 if judgement.job_class == "finished" else sum(efforts.values()),
+        job_class=classification.job_class,
+        reasons=classification.reasons,
+        effort=0 if classification.job_class == "finished" else sum(efforts.values()),
         profile=conversion.profile if conversion else "",
         grade=worst([finding.topic.grade for finding in outcome.findings]),
         release=needed(conversion)[0] if conversion else "",

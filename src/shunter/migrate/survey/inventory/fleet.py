@@ -1,4 +1,4 @@
-"""All rows together: how many of what, what blocks most, what it all has cost."""
+"""The totals of all rows: jobs by class, kind, namespace and owner, top blockers, effort and GPU-hours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class Fleet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Every job of the inventory, and what all of them come to."""
+    """All jobs of the inventory, with totals."""
 
     jobs: int
     classes: Annotated[dict[str, int], Meta(description="Jobs by class, every class named.")]
@@ -54,7 +54,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def fleet(entries: Iterable[Entry]) -> Fleet:
-    """Rows by namespace, kind and name; figures by size, then by name."""
+    """The inventory: rows sorted by namespace, kind and name; totals by number, then by name."""
     rows = tuple(sorted(entries, key=lambda row: (row.namespace, row.kind, row.name, row.place)))
     classes = Counter(row.job_class for row in rows)
     blocking = Counter(id for row in rows for id in row.blockers)

@@ -1,5 +1,5 @@
-"""Rows of the inventory: from conversions, or from a cluster page by page. What follows the first page goes to other processes:
-converting takes longer than reading, and whoever reads holds no more than a few pages.
+"""The rows of the inventory, from conversions, or from a cluster page by page. Pages after the first are converted in other
+processes, because converting takes longer than reading; only a few pages are in memory.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from shunter.migrate.survey.inventory.entry import Entry, entry
 
 NOWHERE: Mapping[int, str] = MappingProxyType({})
 MOST_PROCESSES = 2
-"""Each takes 80 MiB, and the whole is to stay below 300."""
+"""Each takes 80 MiB, and the limit for all is 300."""
 
 
 class InventoryOptions(NamedTuple):
-    """How rows are made; the same for all pages of a run."""
+    """The options for all pages of a run."""
 
     options: Options
     now: datetime
     known: Sequence[suppression.Entry] = ()
-    """What people have suppressed."""
+    """The suppressions."""
 
 
 def of_batch(batch: Batch, now: datetime, inside: Mapping[int, str] = NOWHERE) -> list[Entry]:
-    """A row for each outcome; `inside` says of sources that are embedded, by their `id`, in what."""
+    """A row for each outcome; `inside` has the containing objects of embedded sources, by `id` of the source."""
     return [entry(outcome, now, inside=inside.get(id(outcome.source), "")) for outcome in batch.outcomes]
 
 
 def insides(given: Input) -> dict[int, str]:
-    """What holds the embedded jobs of an input: `CronJob team/nightly`, or a file of values."""
+    """The objects (`CronJob team/nightly`) or value files that contain the embedded jobs of an input."""
     return {id(found.job): found.host.title if found.host.kind else found.host.source for found in given.embedded}
 
 
@@ -58,15 +58,15 @@ async def of_cluster(
     label_selector: str = "",
     advance: Callable[[int], None] = lambda count: None,
 ) -> tuple[list[Entry], list[Finding]]:
-    """The rows of all v1 jobs in the namespaces (`""` is all of them), and what is told of kinds that may not be read; `advance`
-    hears of each page. Rules that look for other jobs of a name see those of the same page."""
+    """The rows of all v1 jobs in the namespaces (`""`: all), and findings about kinds that may not be read; `advance` is called
+    with the number of jobs of each page. Rules that look for other jobs of the same name see only those of the same page."""
     entries: list[Entry] = []
     findings: list[Finding] = []
     with _pool() as pool:
         under_way: set[asyncio.Task[tuple[bytes, int]]] = set()
 
         async def collect(how_many: int) -> None:
-            """Waits until no more than so many pages are under way."""
+            """Waits until at most this many pages are in progress."""
             nonlocal under_way
             while len(under_way) > how_many:
                 done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
@@ -94,7 +94,7 @@ async def _rows_elsewhere(executor: Executor | None, page: live.Page, inventory_
 
 
 def rows(page: live.Page, inventory_options: InventoryOptions) -> bytes:
-    """The rows of a page, encoded: that passes between processes at a fraction of what objects take."""
+    """The rows of a page, encoded: much cheaper to send between processes than objects."""
     batch = converted(page.sources(), inventory_options.options)
     batch = suppression.applied(batch, inventory_options.known, inventory_options.now.date()).batch
     return msgspec.msgpack.encode(of_batch(batch, inventory_options.now))
@@ -102,7 +102,7 @@ def rows(page: live.Page, inventory_options: InventoryOptions) -> bytes:
 
 @contextmanager
 def _pool() -> Iterator[Callable[[], Executor]]:
-    """Gives processes when they are first asked for; they are gone at the end."""
+    """Returns a function that starts the processes at its first call; they are stopped at the end."""
     started: list[ProcessPoolExecutor] = []
 
     def pool() -> Executor:

@@ -1,7 +1,7 @@
-"""Whom a selector selects before and after a conversion, and the selector that selects the same pods afterwards.
+"""Which pods a selector selects before and after a conversion, and the selector that selects the same pods afterwards.
 
-Both are evaluated against the labels that the pods really have on either side. A new selector is built from the old one's own
-requirements, and taken only if it selects exactly the counterparts of the pods that the old one selected.
+Both are evaluated against the actual labels of the pods on both sides. A new selector is built from the old one's requirements
+and used only if it selects exactly the counterparts of the pods that the old one selected.
 """
 
 from __future__ import annotations
@@ -22,48 +22,48 @@ from shunter.operator.training.names import JOB_NAME, JOB_ROLE, REPLICA_INDEX, R
 _RANKS = (REPLICA_TYPE, REPLICA_INDEX, JOB_ROLE)
 _OF_A_JOB: Json = {"key": JOBSET_NAME, "operator": "Exists"}
 _MOST_INDEXES = 8
-"""Beyond it a list of ranks is nothing that anybody would write."""
+"""Longer lists of ranks are not suggested."""
 
 
 class Counts(NamedTuple):
-    """How many pods of one job a selector selects."""
+    """The number of pods of one job that a selector selects, before and after."""
 
     job: JobPods
     before: int
     after: int
     is_same: bool
-    """Whether those afterwards are the counterparts of those before."""
+    """Whether the pods after are the counterparts of those before."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A selection of which the pods of some job change."""
+    """A selection whose pods change for some job."""
 
     selection: Selection
     changed: tuple[Counts, ...]
     new: Json | None
-    """A selector of the counterparts, in the selection's form; None where no selector of that form has exactly those."""
+    """A selector of exactly the counterparts, in the selection's form; None if there is none."""
     doubt: str
-    """Why the new selector is not certainly what is meant; empty where it is."""
+    """Why the new selector may not be intended; empty if it is certain."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether no job of which pods were selected has selected pods now."""
+        """Whether for all changed jobs, pods were selected before and none are now."""
         return all(count.before and not count.after for count in self.changed)
 
     @property
     def is_gained(self) -> bool:
-        """Whether every job that changes has selected pods now, and had none before."""
+        """Whether for all changed jobs, no pods were selected before and some are now."""
         return all(count.after and not count.before for count in self.changed)
 
 
 def counts_of(selection: Selection, jobs: Jobs) -> list[Counts]:
-    """How many pods are selected of each job that is in reach."""
+    """The counts of each job in whose namespace the selection looks."""
     return [_counts(selection, selection, job) for job in jobs.in_reach(selection, selection.selector)]
 
 
 def change_of(selection: Selection, counts: Sequence[Counts], jobs: Jobs) -> Change | None:
-    """What becomes of a selection; None when it selects the same pods as before, or none of these jobs."""
+    """The change of a selection; None if it selects the same pods as before, or none of these jobs."""
     changed = tuple(count for count in counts if not count.is_same and count.job.result is not None)
     if not selection.is_known:
         changed = tuple(count for count in changed if count.before)
@@ -84,13 +84,13 @@ def change_of(selection: Selection, counts: Sequence[Counts], jobs: Jobs) -> Cha
 
 
 def placement_changes(job: JobPods, jobs: Jobs) -> Iterator[Change]:
-    """The terms of a job's own affinities and spread constraints that select other pods of other jobs than before. Those that
-    select its own pods are compared by the proof."""
-    told: set[str] = set()
+    """The changed terms of a job's affinities and spread constraints, as far as they select pods of other jobs. The proof
+    compares those that select its own pods."""
+    compared_roles: set[str] = set()
     for pair in job.pairs if job.result is not None and job.has_placements else ():
-        if pair.role in told or pair.v2 is None:
+        if pair.role in compared_roles or pair.v2 is None:
             continue
-        told.add(pair.role)
+        compared_roles.add(pair.role)
         before, after = ({term.path: term for term in placements(spec, job.outcome.source)} for spec in pair.specs)
         for old, new in ((before[path], after[path]) for path in before if path in after):
             reach = [*jobs.in_reach(old, old.selector), *jobs.in_reach(new, new.selector)]
@@ -100,7 +100,7 @@ def placement_changes(job: JobPods, jobs: Jobs) -> Iterator[Change]:
             if changed:
                 selection = replace(old, path=(*job.role_path(pair.role), "template", "spec", *old.path))
                 wanted, _ = _new_selector(old, jobs, [count.job for count in counts if count.before])
-                yield Change(selection, changed, wanted, "the term stands in what the job is converted to")
+                yield Change(selection, changed, wanted, "the term is part of the converted job")
 
 
 def _counts(before: Selection, after: Selection, job: JobPods) -> Counts:
@@ -116,7 +116,7 @@ def _is_selected(selection: Selection, labels: Json | None) -> bool:
 
 
 def _new_selector(selection: Selection, jobs: Jobs, selected: list[JobPods]) -> tuple[Json | None, bool]:
-    """The first selector that has exactly the counterparts, and whether it has them for these very jobs only."""
+    """The first selector of exactly the counterparts, and whether it works only for these jobs."""
     wanted = [pair.v2 for job in selected for pair in job.pairs if pair.v2 is not None and _is_selected(selection, pair.v1)]
     for is_of_these, candidate in _candidates(selection, jobs, selected, wanted):
         if selection.form == "labels" and candidate.get("matchExpressions"):
@@ -137,7 +137,8 @@ def _selected_in_v2(selection: Selection, selector: Json, jobs: Jobs) -> set[int
 
 
 def _candidates(selection: Selection, jobs: Jobs, selected: list[JobPods], wanted: list[Json]) -> Iterator[tuple[bool, Json]]:
-    """Selectors to try, the most general first: the user's own requirements, the jobs, then roles and ranks."""
+    """Selectors to try, the most general first; each has the user's own requirements, those for the jobs, and those for roles and
+    ranks. Also whether each works only for these jobs."""
     labels: Json = selection.selector.get("matchLabels") or {}
     rules: list[Json] = [*(selection.selector.get("matchExpressions") or ())]
     own = {key: value for key, value in labels.items() if not key.startswith(V1_PREFIX)}
@@ -157,8 +158,8 @@ def _candidates(selection: Selection, jobs: Jobs, selected: list[JobPods], wante
 
 
 def _of_jobs(selection: Selection, jobs: Jobs, asked: list[Json], selected: list[JobPods]) -> Iterator[tuple[bool, list[Json]]]:
-    """Requirements that choose the jobs, and whether they list names where the selector had none. A selector that only training
-    pods fulfil gets one that only they fulfil: other pods of the namespace are not in the input."""
+    """Requirements that select the jobs, and whether they list names although the old selector had none. If only training pods
+    met the old selector, only they meet the new one: other pods of the namespace are not in the input."""
     is_of_training = _is_positive(asked)
     translated = [_in_v2(rule, selection, jobs) for rule in asked if rule.get("key") == JOB_NAME]
     known = [rule for rule in translated if rule is not None]
@@ -172,8 +173,8 @@ def _of_jobs(selection: Selection, jobs: Jobs, asked: list[Json], selected: list
 
 
 def _in_v2(rule: Json, selection: Selection, jobs: Jobs) -> Json | None:
-    """A requirement on the v1 label of the job's name, said of JobSet's; None where a name in it is that of no TrainJob here, or
-    of one that the API server names."""
+    """A requirement on v1's label of the job's name, as one on JobSet's label; None if one of its names has no TrainJob here, or
+    one that the API server names."""
     names: set[str] = set()
     for value in rule.get("values") or []:
         found = [job.new_name for job in jobs.in_reach(selection, {"matchLabels": {JOB_NAME: value}}) if job.is_called(value)]
@@ -184,7 +185,7 @@ def _in_v2(rule: Json, selection: Selection, jobs: Jobs) -> Json | None:
 
 
 def _of_ranks(selection: Selection, jobs: Jobs, labels: Json, wanted: list[Json]) -> Iterator[list[Json]]:
-    """Requirements that choose pods within the jobs that have the labels: none, the role, the rank, both."""
+    """Requirements that select pods within the jobs that have the labels: none, the role, the rank, both."""
     yield []
     reach = jobs.in_reach(selection, {"matchLabels": labels})
     others = [pair.v2 for job in reach for pair in job.pairs if pair.v2 is not None]
@@ -198,7 +199,7 @@ def _of_ranks(selection: Selection, jobs: Jobs, labels: Json, wanted: list[Json]
 
 
 def _values(key: str, wanted: list[Json], others: list[Json]) -> Json | None:
-    """The values of the wanted pods, or those of all others with NotIn where these are fewer."""
+    """A requirement for the values of the wanted pods, or against those of all others if these are fewer."""
     if not wanted or any(key not in labels for labels in wanted):
         return None
     inside = {labels[key] for labels in wanted}
@@ -208,7 +209,8 @@ def _values(key: str, wanted: list[Json], others: list[Json]) -> Json | None:
 
 
 def _is_kept(rule: Json) -> bool:
-    """What the user asks of labels of his own, and what no pod of v2 can fail: it keeps off v1 jobs that still run."""
+    """Whether a requirement is kept: it concerns the user's own labels, or every v2 pod meets it while it excludes running v1
+    jobs."""
     return not str(rule.get("key", "")).startswith(V1_PREFIX) or rule.get("operator") in ("NotIn", "DoesNotExist")
 
 

@@ -1,4 +1,4 @@
-"""What an input passes on beside its jobs: objects that select the jobs' pods, and whatever else in it names v1 (the scan)."""
+"""Checks the objects of an input that are not converted: their selectors, their references to jobs, and other v1 names (scan)."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ _SERVICE = (
     f"{JOBSET_NAME} and {COMPLETION_INDEX}."
 )
 _AS_MANIFEST = "manifest.yaml"
-"""The name under which the scan reads a document: what it finds is placed afterwards."""
+"""The file name with which a document is scanned; the findings get their place afterwards."""
 _OF_LABELS = (SELECTOR, MONITOR, LABEL)
-"""What the scan tells of v1's labels by their names alone; of a selector that was evaluated there is more to say."""
+"""Topics of the scan about v1's labels; they are not reported for selectors that were evaluated."""
 
 
 @dataclass
 class Neighbours:
-    """`texts` are new texts of documents, by the document's id."""
+    """The findings, and the new texts of documents by the document's id."""
 
     findings: list[Finding] = field(default_factory=list)
     texts: dict[int, str] = field(default_factory=dict)
 
 
 def neighbours(given: Input, batch: Batch, *, update_selectors: bool = False) -> Neighbours:
-    """What there is to tell of everything in the input that is passed on as it is, in the order of the input. With
-    `update_selectors`, the texts of those whose selectors are rewritten."""
+    """The findings about everything in the input that is not converted, in order. With `update_selectors`, also the new texts of
+    documents whose selectors are rewritten."""
     found = Neighbours()
     names = {other.name: other.metadata.get("labels") for other in given.others if other.kind == "Namespace"}
     jobs = Jobs(batch.outcomes, batch.options, {name: labels for name, labels in names.items() if isinstance(labels, dict)})
@@ -58,12 +58,12 @@ def neighbours(given: Input, batch: Batch, *, update_selectors: bool = False) ->
     left_out = {*map(id, given.templates), *converted}
     for document in (document for document in given.passed_on if not document.embedded):
         others = [source for source in document.objects if id(source) not in converted]
-        told, evaluated = _of_selections(document, others, jobs, found, update_selectors=update_selectors)
+        document_findings, evaluated = _of_selections(document, others, jobs, found, update_selectors=update_selectors)
         is_read_elsewhere = document.findings or PurePath(document.source).name in FILE_NAMES
         if not is_read_elsewhere and not left_out.intersection((id(document), *map(id, document.objects))):
-            told += _of_scan(document, others, evaluated, jobs)
-            told += [found for source in others for found in references_to_jobs(source, jobs)]
-        found.findings += sorted(told, key=lambda finding: finding.place[1:])
+            document_findings += _of_scan(document, others, evaluated, jobs)
+            document_findings += [reference for source in others for reference in references_to_jobs(source, jobs)]
+        found.findings += sorted(document_findings, key=lambda finding: finding.place[1:])
     changes = (change for job in jobs.all for change in placement_changes(job, jobs))
     found.findings += [_finding(change, None) for change in changes]
     return found
@@ -72,7 +72,7 @@ def neighbours(given: Input, batch: Batch, *, update_selectors: bool = False) ->
 def _of_selections(
     document: Document, others: Sequence[SourceObject], jobs: Jobs, found: Neighbours, *, update_selectors: bool
 ) -> tuple[list[Finding], list[Selection]]:
-    """What the selectors of a document's objects select, and which of them select pods of jobs at all."""
+    """Findings about the selectors of a document's objects, and the selectors that select pods of jobs at all."""
     changes: list[Change] = []
     evaluated: list[Selection] = []
     for selection in (selection for source in others for selection in selections(source)):
@@ -83,12 +83,12 @@ def _of_selections(
     reasons: dict[int, str] = {}
     if update_selectors:
         certain = [change for change in changes if change.new is not None and not change.doubt]
-        kept = _kept(document, others, jobs)
+        unchanged = _why_unchanged(document, others, jobs)
         is_alone = len(others) == len(document.objects)
         rewritable = [
             change
             for change in certain
-            if not reasons.setdefault(id(change), kept or _obstacle(document, change, is_alone=is_alone))
+            if not reasons.setdefault(id(change), unchanged or _obstacle(document, change, is_alone=is_alone))
         ]
         new = [(change.selection, change.new or {}) for change in rewritable]
         if new and is_alone:
@@ -100,20 +100,20 @@ def _of_selections(
     return [_finding(change, reasons.get(id(change))) for change in changes], evaluated
 
 
-def _kept(document: Document, others: Sequence[SourceObject], jobs: Jobs) -> str:
-    """Why the document's own text is written, whatever its objects become; empty where they can change. A List with jobs is
-    written as documents of its items, so that each of these changes alone."""
+def _why_unchanged(document: Document, others: Sequence[SourceObject], jobs: Jobs) -> str:
+    """Why the document's text cannot be changed; empty if it can. A List with jobs is written as one document for each item, so
+    items can be changed separately."""
     if len(others) == len(document.objects):
         return ""
     if document.is_json:
         return "it stands in a List of JSON beside jobs"
     inside = {id(source) for source in document.objects}
     is_converted = any(job.result for job in jobs.all if id(job.outcome.source) in inside)
-    return "" if is_converted else "it stands in a List whose jobs are not converted"
+    return "" if is_converted else "it is in a List whose jobs are not converted"
 
 
 def _obstacle(document: Document, change: Change, *, is_alone: bool) -> str:
-    """Why the selector cannot be rewritten where it stands, `is_alone` where no job does; empty when it can."""
+    """Why the selector cannot be rewritten; empty if it can. `is_alone`: the document has no job."""
     changes = [(change.selection, change.new or {})]
     try:
         if is_alone:
@@ -126,7 +126,7 @@ def _obstacle(document: Document, change: Change, *, is_alone: bool) -> str:
 
 
 def _finding(change: Change, obstacle: str | None) -> Finding:
-    """`obstacle` is None where nobody tried to rewrite the selector, and empty where it is rewritten."""
+    """The finding about a change. `obstacle` is why it was not rewritten: empty if it was, None if that was not tried."""
     selection = change.selection
     source = selection.source
     place = source.place(selection.path)
@@ -177,23 +177,23 @@ def _remedy(change: Change, new: str, obstacle: str) -> str:
 
 
 def _of_scan(document: Document, others: Sequence[SourceObject], evaluated: Sequence[Selection], jobs: Jobs) -> Iterator[Finding]:
-    """What the scan finds in the document, but for labels in selectors that were evaluated, and mere mentions. A name that may be
-    a pod's is one where a job of the input is called so."""
+    """The findings of the scan in the document, except notes and labels in evaluated selectors. A possible host name is reported
+    as one if a job of the input has it."""
     spans = [_lines(selection) for selection in evaluated]
     for finding in findings_of(_AS_MANIFEST, document.text):
         line = finding.place.line + document.first_line
         if finding.topic is MAYBE_HOST and (job := _job_of_host(finding, others, jobs)):
             finding = finding._replace(topic=HOST, message=f"{finding.message.partition(' ')[0]} {job}", remedy=_SERVICE)
-        is_said = finding.topic in _OF_LABELS and any(line in span for span in spans)
-        if is_said or finding.topic.severity == "info":
+        is_evaluated = finding.topic in _OF_LABELS and any(line in span for span in spans)
+        if is_evaluated or finding.topic.severity == "info":
             continue
         title = others[0].title if len(others) == 1 else document.source
         yield finding._replace(object=title, place=finding.place._replace(source=document.source, line=line))
 
 
 def _job_of_host(finding: Finding, others: Sequence[SourceObject], jobs: Jobs) -> str:
-    """What to say of the host of a converted job that a finding begins with; empty when no job has it, or its pods mount the
-    text, of which the conversion tells (HOST005)."""
+    """The message about the host with which a finding begins; empty if no converted job has it, or if the conversion reports it
+    because its pods mount the text (HOST005)."""
     host = finding.message.partition(" ")[0]
     for job in jobs.all:
         if job.has_host(host) and not any(_is_reported(source, job) for source in others):

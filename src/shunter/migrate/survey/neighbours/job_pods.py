@@ -1,4 +1,4 @@
-"""The labels of each job's pods on both sides, made by the proof (`pods/sides`) and only when a selector may look at them."""
+"""The labels of each job's pods on both sides, built as in the proof (`pods/sides`), and only if a selector may match them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WRITTEN_KEYS = ("job-name", "controller-uid")
 
 
 class PodPair(NamedTuple):
-    """The labels of one pod in v1 and in v2; None on a side where there is no such pod."""
+    """The labels of one pod in v1 and in v2; None on a side that has no such pod."""
 
     v1: Json | None
     v2: Json | None
@@ -53,7 +53,7 @@ class JobPods:
 
     @cached_property
     def namespace(self) -> str:
-        """Where its pods are on both sides; empty where the manifest names none."""
+        """The namespace; empty if the manifest has none."""
         return self.outcome.source.namespace
 
     @property
@@ -63,12 +63,12 @@ class JobPods:
 
     @cached_property
     def result(self) -> Conversion | None:
-        """None for a job that stays a v1 job."""
+        """The conversion; None for a job that remains a v1 job."""
         return None if self.outcome.is_blocked else self.outcome.conversion
 
     @cached_property
     def new_name(self) -> str:
-        """Of the TrainJob; empty where the API server makes it, and where there is none."""
+        """The name of the TrainJob; empty if the API server generates it, or there is no TrainJob."""
         return str(self.result.train_job["metadata"].get("name") or "") if self.result else ""
 
     @property
@@ -79,11 +79,11 @@ class JobPods:
         return object_title("TrainJob", self.namespace, name)
 
     def is_called(self, name: str) -> bool:
-        """Whether it is converted from the v1 job of that name."""
+        """Whether it is converted and its v1 job has this name."""
         return self.result is not None and self.outcome.source.name == name
 
     def has_host(self, host: str) -> bool:
-        """Whether it is converted, and v1 gave one of its pods that name (`bert-worker-3`) and a Service of it."""
+        """Whether it is converted, and `host` is one of its v1 pods with a Service (`bert-worker-3`)."""
         role, _, index = host.removeprefix(f"{self.outcome.source.name}-").rpartition("-")
         if self.result is None or not host.startswith(f"{self.outcome.source.name}-"):
             return False
@@ -94,7 +94,7 @@ class JobPods:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How many pods v1 makes of each role."""
+        """The number of v1 pods of each role."""
         framework = framework_of(self.outcome.source)
         assert framework is not None, "it was converted"
         job, _ = read(self.outcome.source, framework)
@@ -102,7 +102,7 @@ class JobPods:
 
     @cached_property
     def pairs(self) -> tuple[PodPair, ...]:
-        """The pods; none of a job that gets no pods, which `validate` tells."""
+        """The pods; none if they cannot be built, which `validate` reports."""
         try:
             if self._of_mpi_operator is not None:
                 return tuple(self._pairs_of_mpi_operator(self._of_mpi_operator))
@@ -119,12 +119,12 @@ class JobPods:
 
     @cached_property
     def _of_mpi_operator(self) -> AnyJob | None:
-        """The job as mpi-operator reads it, if it is one of its own. Raises UnreadableJobError."""
+        """The job as read by the mpi-operator, if it is one of its kind. Raises UnreadableJobError."""
         framework = framework_of(self.outcome.source)
         return read(self.outcome.source, framework)[0] if framework is mpi_operator.FRAMEWORK else None
 
     def _pairs_of_mpi_operator(self, job: AnyJob) -> Iterator[PodPair]:
-        """The launcher is that of the TrainJob, and Worker 0 the first node."""
+        """The pairs of an mpi-operator job: its launcher and that of the TrainJob, its Workers and the nodes."""
         after = v2_side(self.result.train_job, self.result.runtime).replicas if self.result is not None else ()
         there = {(replica.role, replica.index): replica for replica in after}
         for role in job.replicas:
@@ -136,19 +136,19 @@ class JobPods:
                 yield PodPair(labels, _labels(replica), role, (template.get("spec") or {}, _spec(replica)))
 
     def role_path(self, role: str) -> Path:
-        """Where a role stands in the source."""
+        """The path of a role in the source."""
         framework = framework_of(self.outcome.source)
         assert framework is not None, "it has pods"
         return role_path(self.outcome.source, framework, role)
 
     @property
     def has_placements(self) -> bool:
-        """Whether its pods have terms of affinity or spread constraints that select pods."""
+        """Whether its pods have affinity terms or spread constraints that select pods."""
         return next(placements(self.outcome.source.value, self.outcome.source), None) is not None
 
     @cached_property
     def services(self) -> tuple[Json, ...]:
-        """The labels of the Services that v1's operator makes for the pods; those of v2 have none."""
+        """The labels of the Services that v1's operator creates for the pods; those of v2 have none."""
         try:
             if self._of_mpi_operator is not None:
                 return (mpi_operator.service_labels(self._of_mpi_operator.name),)
@@ -159,7 +159,7 @@ class JobPods:
 
     @cached_property
     def given_labels(self) -> frozenset[tuple[str, Any]]:
-        """Labels that tell the job from others without its pods: those of its templates and its names."""
+        """Labels of the job's pods that are known without building them: those of its templates, and its names."""
         name = self.outcome.source.name
         found: set[tuple[str, Any]] = {(JOB_NAME, name), (JOB_NAME, self.new_name), (JOBSET_NAME, self.new_name)}
         if framework_of(self.outcome.source) is mpi_operator.FRAMEWORK:
@@ -173,7 +173,7 @@ class JobPods:
 
 
 class Jobs:
-    """The jobs of an input, found by the labels that a selector asks for."""
+    """The jobs of an input, indexed by their labels."""
 
     def __init__(self, outcomes: Iterable[Outcome], options: Options, namespaces: dict[str, Json]) -> None:
         self.all = [JobPods(outcome, options) for outcome in outcomes]
@@ -184,13 +184,13 @@ class Jobs:
                 self._by_label.setdefault(label, []).append(job)
 
     def in_reach(self, selection: Selection, selector: Json) -> list[JobPods]:
-        """The jobs in the namespaces of a selection of which a pod may have the labels that the selector asks for."""
-        asked = [
+        """The jobs in the selection's namespaces whose pods may have the labels that the selector requires."""
+        required = [
             (key, value)
             for key, value in (selector.get("matchLabels") or {}).items()
             if key in (JOB_NAME, JOBSET_NAME) or not (key.startswith(_WRITTEN) or key in _WRITTEN_KEYS)
         ]
-        found = min((self._by_label.get(label, []) for label in asked), key=len, default=self.all)
+        found = min((self._by_label.get(label, []) for label in required), key=len, default=self.all)
         return [job for job in found if selection.looks_in(job.namespace, self._namespaces)]
 
 

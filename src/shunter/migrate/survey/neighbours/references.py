@@ -29,7 +29,7 @@ def references_to_jobs(source: SourceObject, jobs: Jobs) -> Iterator[Finding]:
 
 
 def _references(value: Any, path: Path) -> Iterator[tuple[Path, str, str]]:
-    """Where kind and name of a v1 job stand, and what they are."""
+    """The path, kind and name of each reference to a v1 job."""
     if isinstance(value, dict):
         if path and value.get("kind") in _KINDS and _is_of_group(value) and isinstance(value.get("name"), str):
             yield path, value["kind"], value["name"]

@@ -1,5 +1,5 @@
-"""The selectors of pods that an object has. Where they stand is a table for the kinds whose selectors are known; of any other
-object everything is taken that has the form of a `metav1.LabelSelector`.
+"""The pod selectors of an object. For known kinds a table has their paths; in any other object everything with the form of a
+`metav1.LabelSelector` counts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class _Kind(NamedTuple):
     path: Path
     form: Form
     consequence: str
-    """What follows when the selector selects no pod any more."""
+    """The consequence if the selector no longer selects any pod."""
     namespaces: Path = ()
-    """Where a `namespaceSelector` of Prometheus' operator stands."""
+    """The path of a `namespaceSelector` of Prometheus' operator."""
     of_services: bool = False
     """Whether it selects Services, not pods."""
 
@@ -52,14 +52,14 @@ _KINDS: dict[str, tuple[_Kind, ...]] = {
 }
 _PEERS = (("ingress", "from", "traffic from them is refused"), ("egress", "to", "traffic to them is refused"))
 _OWN_PODS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job")
-"""Kinds whose `spec.selector` is of the pods that they make themselves."""
+"""Kinds whose `spec.selector` selects the pods that they create."""
 _OTHER_SELECTORS = ("namespaceSelector", "nodeSelector", "nodeAffinity", "volumeClaimTemplates")
 """Fields below which nothing selects pods."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """One selector of pods. `namespaces` are those in which it looks, None for all; "" is that of a manifest which names none."""
+    """One pod selector. `namespaces` are those in which it selects, None for all; "" is that of a manifest without namespace."""
 
     source: SourceObject
     path: Path
@@ -68,12 +68,12 @@ class Selection:
     consequence: str
     namespaces: frozenset[str] | None
     namespace_labels: Json | None = None
-    """A selector of the namespaces, in the place of their names."""
+    """A selector of the namespaces, instead of names."""
     of_services: bool = False
     only_reads: bool = False
-    """Whether it only collects metrics, so that more pods than are meant do no harm."""
+    """Whether it only collects metrics, so that additional pods do no harm."""
     is_known: bool = True
-    """Whether the table knows the kind and field, so that all pods that it selects are meant."""
+    """Whether the kind and field are in the table, so that it certainly selects pods."""
 
     @property
     def selector(self) -> Json:
@@ -81,27 +81,27 @@ class Selection:
         return {"matchLabels": self.value} if self.form == "labels" else self.value
 
     def selects(self, labels: Json) -> bool:
-        """Whether it selects pods with these labels; in which namespaces it looks is for `looks_in` to say."""
+        """Whether it selects pods with these labels, in any of its namespaces (`looks_in`)."""
         return selects(self.selector, labels)
 
     def looks_in(self, namespace: str, known: Mapping[str, Json]) -> bool:
-        """Whether it looks in the namespace. A manifest that names none may be applied to any; a Namespace that is not `known`
-        with its labels may have those that are selected."""
+        """Whether it selects in this namespace. A manifest without namespace may be applied to any, and a Namespace whose labels
+        are not `known` may have the required ones."""
         if self.namespace_labels is not None:
-            is_open = not namespace or (namespace not in known and _asks_for_more_than_the_name(self.namespace_labels))
+            is_open = not namespace or (namespace not in known and _requires_more_than_name(self.namespace_labels))
             return is_open or selects(self.namespace_labels, {_NAMESPACE_NAME: namespace, **known.get(namespace, {})})
         return self.namespaces is None or not namespace or namespace in self.namespaces or "" in self.namespaces
 
 
 def selections(source: SourceObject) -> list[Selection]:
-    """The selectors of pods of an object, each once."""
+    """The pod selectors of an object, each once."""
     found = [*_of_known_kind(source), *_peers(source), *placements(source.value, source)]
     paths = {selection.path for selection in found}
     return [*found, *(other for other in _of_that_form(source, source.value, ()) if other.path not in paths)]
 
 
 def placements(value: Any, source: SourceObject, path: Path = ()) -> Iterator[Selection]:
-    """The terms of pod affinities, pod anti-affinities and topology spread constraints, wherever a pod template stands."""
+    """The terms of pod affinities, pod anti-affinities and topology spread constraints, in any pod template of the object."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in ("podAffinity", "podAntiAffinity", "topologySpreadConstraints"):
@@ -177,7 +177,7 @@ def _of_that_form(source: SourceObject, value: Any, path: Path) -> Iterator[Sele
 
 
 def _well_formed(value: Any, form: Form) -> Json | None:
-    """The selector if it has the types of the API."""
+    """The selector, if its types are valid."""
     if value is MISSING or not isinstance(value, dict):
         return None
     try:
@@ -190,8 +190,8 @@ def _well_formed(value: Any, form: Form) -> Json | None:
     return value
 
 
-def _asks_for_more_than_the_name(selector: Json) -> bool:
-    """Whether a selector of namespaces looks at labels that only the Namespace itself says."""
+def _requires_more_than_name(selector: Json) -> bool:
+    """Whether a namespace selector requires labels other than the name, which only the Namespace itself has."""
     keys = [*(selector.get("matchLabels") or {}), *(rule.get("key") for rule in selector.get("matchExpressions") or ())]
     return any(key != _NAMESPACE_NAME for key in keys)
 

@@ -1,4 +1,4 @@
-"""A manifest's text with another selector in it. Nothing else of the text changes; where that cannot be had, nothing does."""
+"""Replaces selectors in a manifest's text; nothing else changes, and if that is impossible, nothing at all."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class _Edit(NamedTuple):
 
 
 class NotRewrittenError(ValueError):
-    """Why a text cannot be given another selector, in half a sentence."""
+    """A selector cannot be replaced; the message is half a sentence."""
 
 
 def with_selectors(document: Document, changes: Sequence[tuple[Selection, Json]]) -> str:
-    """The document's text in which each selection has its new selector. Raises NotRewrittenError."""
+    """The document's text with these new selectors. Raises NotRewrittenError."""
     text = document.text
     edits = [_edit(document, selection, new) for selection, new in changes]
     for edit in sorted(edits, reverse=True):
@@ -47,7 +47,7 @@ def with_selectors(document: Document, changes: Sequence[tuple[Selection, Json]]
 
 
 def item_with_selectors(source: SourceObject, changes: Sequence[tuple[Selection, Json]]) -> str:
-    """The text of an item of a List as an object of its own, with its new selectors. Raises NotRewrittenError."""
+    """The text of an item of a List as a separate object, with these new selectors. Raises NotRewrittenError."""
     (document,) = parsed(item_text(source), source.source)
     return with_selectors(document, [(replace(selection, source=document.objects[0]), new) for selection, new in changes])
 
@@ -57,7 +57,7 @@ def _edit(document: Document, selection: Selection, new: Json) -> _Edit:
         raise NotRewrittenError("its text is JSON that is not YAML")
     steps, _, node = followed(selection.source.node, selection.path)
     if steps != len(selection.path) or not isinstance(node, yaml.MappingNode) or not node.value:
-        raise NotRewrittenError("the selector does not stand there itself")
+        raise NotRewrittenError("the selector is an alias")
     start, end = node.start_mark.index, _last(node).end_mark.index
     text = document.text[start:end]
     if "#" in text:
@@ -70,7 +70,8 @@ def _edit(document: Document, selection: Selection, new: Json) -> _Edit:
 
 
 def _last(node: yaml.Node) -> yaml.Node:
-    """The last leaf below a node in block style: its end is that of the text, where the node's own is that of what follows."""
+    """The last leaf below a node in block style. Its end is that of the text; the node's own end is the start of the next
+    token."""
     if isinstance(node, yaml.MappingNode) and node.value and not node.flow_style:
         return _last(node.value[-1][1])
     if isinstance(node, yaml.SequenceNode) and node.value and not node.flow_style:

@@ -1,4 +1,4 @@
-"""What was found, as files for people and programs: one content (`contents`), a module a form of it.
+"""Findings as files for people and programs: one content (`contents`), and a module for each form.
 
 A form is `written(contents) -> str`: deterministic (no time, no machine, input order), and complete in itself.
 """
@@ -28,8 +28,8 @@ def written(form: str, batch: Batch, faults: Iterable[Finding] = ()) -> str:
     return FORMS[form](of_batch(batch, faults))
 
 
-def wanted(texts: Iterable[str], forms: Collection[str] = tuple(FORMS)) -> list[tuple[str, Path]]:
-    """What `--report FORM=PATH` asks for, as forms and paths. InputError for what is neither."""
+def requested(texts: Iterable[str], forms: Collection[str] = tuple(FORMS)) -> list[tuple[str, Path]]:
+    """The forms and paths that `--report FORM=PATH` requests. InputError for an invalid value."""
     reports = []
     for text in texts:
         form, equals, path = text.partition("=")

@@ -1,6 +1,6 @@
-"""What every form of a report says: objects with their findings, as plain values. The JSON form is exactly this.
+"""The content of every form of a report: objects with their findings, as plain values. The JSON form is exactly this.
 
-`SCHEMA` is a promise: fields are added under the same name, anything else gets a new one.
+`SCHEMA` is a guarantee: fields may be added under the same name; any other change gets a new name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ About = Literal["conversion", "scan"]
 
 
 class _Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Every field is always written, so that a reader need not know defaults."""
+    """Every field is always written, so that readers need no defaults."""
 
 
 class ReportedFinding(_Struct, frozen=True):
@@ -78,12 +78,12 @@ class Item(_Struct, frozen=True):
 
     @property
     def standing(self) -> list[ReportedFinding]:
-        """The findings that nobody took on."""
-        return [told for told in self.findings if not told.suppressed]
+        """The findings that are not suppressed."""
+        return [finding for finding in self.findings if not finding.suppressed]
 
 
 class Summary(_Struct, frozen=True):
-    """How many objects there are by what became of them, and findings by severity."""
+    """The numbers of objects by outcome, and of findings by severity."""
 
     objects: int
     converted: int
@@ -107,27 +107,28 @@ class Contents(_Struct, frozen=True):
 
     @property
     def findings(self) -> list[tuple[Item, ReportedFinding]]:
-        """All of them, suppressed ones too, each with the object or file that it is about."""
-        return [(item, told) for item in self.items for told in item.findings]
+        """All findings, including suppressed ones, each with its object or file."""
+        return [(item, finding) for item in self.items for finding in item.findings]
 
 
 def of_batch(batch: Batch, faults: Iterable[Finding] = ()) -> Contents:
-    """Objects in the order of the batch, then the findings that belong to none, by source."""
+    """The report about a batch: its objects in order, then the findings about no object, by source."""
     return contents("conversion", [*map(_item, batch.outcomes), *by_source(faults)])
 
 
 def contents(about: About, items: Sequence[Item]) -> Contents:
-    """With the sums of the items. A file of a scan is no object; suppressed findings count as such alone."""
-    standing = [told for item in items for told in item.standing]
+    """The document with these items and their summary. Files of a scan do not count as objects, suppressed findings only as
+    suppressed."""
+    standing = [finding for item in items for finding in item.standing]
     outcomes = [item.outcome for item in items]
     summary = Summary(
         objects=sum(outcome != "found" for outcome in outcomes),
         converted=outcomes.count("converted"),
         blocked=outcomes.count("blocked"),
         unreadable=outcomes.count("unreadable"),
-        errors=sum(told.severity == "error" for told in standing),
-        warnings=sum(told.severity == "warning" for told in standing),
-        infos=sum(told.severity == "info" for told in standing),
+        errors=sum(finding.severity == "error" for finding in standing),
+        warnings=sum(finding.severity == "warning" for finding in standing),
+        infos=sum(finding.severity == "info" for finding in standing),
         suppressed=sum(len(item.findings) - len(item.standing) for item in items),
         effort=sum(effort_of(item.standing) for item in items),
     )
@@ -135,12 +136,12 @@ def contents(about: About, items: Sequence[Item]) -> Contents:
 
 
 def effort_of(findings: Iterable[ReportedFinding]) -> int:
-    """Points of one object: the same topic twice is one piece of work."""
-    return sum({told.id: told.effort for told in findings}.values())
+    """The points of one object; each topic counts once."""
+    return sum({finding.id: finding.effort for finding in findings}.values())
 
 
 def by_source(findings: Iterable[Finding]) -> list[Item]:
-    """Findings that are about no v1 job, an item for each source, in the order of their first."""
+    """Findings that are about no v1 job: one item for each source, in order."""
     found = grouped_by(findings, lambda finding: finding.place.source)
     return [
         Item(
@@ -157,14 +158,14 @@ def by_source(findings: Iterable[Finding]) -> list[Item]:
             carried=0,
             defaulted=0,
             reported=0,
-            findings=tuple(map(told, some)),
+            findings=tuple(map(reported_finding, some)),
         )
         for source, some in found.items()
     ]
 
 
-def told(finding: Finding) -> ReportedFinding:
-    """The finding as plain values, with the remedy of its topic where it has none of its own."""
+def reported_finding(finding: Finding) -> ReportedFinding:
+    """The finding as plain values, with the remedy of its topic if it has none itself."""
     topic = finding.topic
     return ReportedFinding(
         id=topic.id,
@@ -204,5 +205,5 @@ def _item(outcome: Outcome) -> Item:
         carried=outcomes.count("carried"),
         defaulted=outcomes.count("defaulted"),
         reported=outcomes.count("reported"),
-        findings=tuple(map(told, outcome.findings)),
+        findings=tuple(map(reported_finding, outcome.findings)),
     )

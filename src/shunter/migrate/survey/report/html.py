@@ -18,7 +18,7 @@ def written(contents: Contents) -> str:
         (element("code", id), badge(severity, TONES[severity]), impact, number, title)
         for id, severity, impact, number, title in topic_counts(contents)
     ]
-    telling = [item for item in contents.items if item.findings]
+    with_findings = [item for item in contents.items if item.findings]
     quiet = [item.title for item in contents.items if not item.findings]
     return page(
         f"Migration report: {contents.about}",
@@ -29,14 +29,14 @@ def written(contents: Contents) -> str:
             else []
         ),
         element("h2", "Files" if contents.about == "scan" else "Jobs"),
-        *(_section(item, opened=len(telling) <= 20) for item in telling),
-        *([element("h2", "Nothing to say of"), element("ul", *(element("li", title) for title in quiet))] if quiet else []),
+        *(_section(item, opened=len(with_findings) <= 20) for item in with_findings),
+        *([element("h2", "No findings"), element("ul", *(element("li", title) for title in quiet))] if quiet else []),
     )
 
 
 def _section(item: Item, *, opened: bool) -> Html:
     standing = item.standing
-    tone = "bad" if any(told.is_blocking for told in standing) else "mild" if standing else "good"
+    tone = "bad" if any(finding.is_blocking for finding in standing) else "mild" if standing else "good"
     place = f"{item.source}:{item.line}" if item.line else item.source
     says = badge(count(len(standing), "finding") if item.outcome == "found" else item.outcome, tone)
     summary = element("summary", element("b", item.title), " ", says, " ", element("span", place, class_="faint"))
@@ -47,7 +47,7 @@ def _section(item: Item, *, opened: bool) -> Html:
         if item.profile
         else None
     )
-    body = [about, *map(finding, item.findings)]
+    body = [about, *map(finding_box, item.findings)]
     return element("details", summary, *body, open="open" if opened else "")
 
 
@@ -55,21 +55,21 @@ def _fields(item: Item) -> str:
     return f"Fields: {item.carried} carried, {item.defaulted} left to defaults, {item.reported} in findings."
 
 
-def finding(told: ReportedFinding) -> Html:
+def finding_box(finding: ReportedFinding) -> Html:
     """One finding as a box; pages about single objects show it as well."""
-    where = f"{told.line}:{told.column}" if told.line else told.field or told.source
-    blocking = badge("blocking", "bad") if told.is_blocking else None
-    field = element("code", told.field) if told.field and told.line else None
-    upstream = element("p", f"Upstream: {told.upstream}", class_="faint") if told.upstream else None
-    suppressed = element("p", f"Suppressed: {told.suppressed}", class_="faint") if told.suppressed else None
-    target = element("p", "In the result: ", element("code", told.target), class_="faint") if told.target else None
+    where = f"{finding.line}:{finding.column}" if finding.line else finding.field or finding.source
+    blocking = badge("blocking", "bad") if finding.is_blocking else None
+    field = element("code", finding.field) if finding.field and finding.line else None
+    upstream = element("p", f"Upstream: {finding.upstream}", class_="faint") if finding.upstream else None
+    suppressed = element("p", f"Suppressed: {finding.suppressed}", class_="faint") if finding.suppressed else None
+    target = element("p", "In the result: ", element("code", finding.target), class_="faint") if finding.target else None
     return element(
         "div",
         element(
             "p",
-            element("b", told.id),
+            element("b", finding.id),
             " ",
-            badge(told.severity, TONES[told.severity]),
+            badge(finding.severity, TONES[finding.severity]),
             " ",
             blocking,
             " ",
@@ -77,10 +77,10 @@ def finding(told: ReportedFinding) -> Html:
             " ",
             field,
         ),
-        element("p", prose(told.message)),
-        element("p", prose(told.remedy)) if told.remedy else None,
+        element("p", prose(finding.message)),
+        element("p", prose(finding.remedy)) if finding.remedy else None,
         target,
         upstream,
         suppressed,
-        class_=f"finding {'suppressed' if told.suppressed else told.severity}",
+        class_=f"finding {'suppressed' if finding.suppressed else finding.severity}",
     )

@@ -1,4 +1,4 @@
-"""The report as Markdown: a summary, then a section for each object that has something to say."""
+"""The report as Markdown: a summary, then a section for each object with findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def written(contents: Contents) -> str:
             lines += ["", *_section(item)]
     quiet = [item.title for item in contents.items if not item.findings]
     if quiet:
-        lines += ["", "## Nothing to say of", "", *(f"- {inline(title)}" for title in quiet)]
+        lines += ["", "## No findings", "", *(f"- {inline(title)}" for title in quiet)]
     return "\n".join([*lines, "", f"Written by {contents.tool}."]) + "\n"
 
 
@@ -31,14 +31,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def inline(text: str) -> str:
-    """Text that stays in its line and cell, and is no markup."""
+    """Text on one line, with markup escaped."""
     for special in "\\`*_|<>[]":
         text = text.replace(special, f"\\{special}")
     return " ".join(text.split())
 
 
 def code(text: str) -> str:
-    """Text that is shown as it stands, in its line; its fence is longer than any row of backticks in it."""
+    """Text as inline code, with a fence longer than any run of backticks in it."""
     line = " ".join(text.split())
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     space = " " if "`" in line else ""
@@ -51,14 +51,13 @@ def _section(item: Item) -> list[str]:
     head = [f"## {inline(item.title)}", "", f"{inline(place)}: {item.outcome}{inline(profile)}, grade {item.grade}", ""]
     if item.outcome == "found":
         head = [f"## {inline(item.title)}", ""]
-    return [*head, *(line for told in item.findings for line in _finding(told))]
+    return [*head, *(line for finding in item.findings for line in _finding(finding))]
 
 
-def _finding(told: ReportedFinding) -> list[str]:
-    where = f"{told.line}:{told.column} " if told.line else ""
-    field = f" {code(told.field)}" if told.field else ""
-    blocking = ", **blocking**" if told.is_blocking else ""
-    suppressed = f" *Suppressed: {inline(told.suppressed)}*" if told.suppressed else ""
-    return [
-        f"- {where}**{told.id}** ({told.severity}{blocking}){field}: {inline(told.message)} {inline(told.remedy)}{suppressed}"
-    ]
+def _finding(finding: ReportedFinding) -> list[str]:
+    where = f"{finding.line}:{finding.column} " if finding.line else ""
+    field = f" {code(finding.field)}" if finding.field else ""
+    blocking = ", **blocking**" if finding.is_blocking else ""
+    suppressed = f" *Suppressed: {inline(finding.suppressed)}*" if finding.suppressed else ""
+    text = f"{inline(finding.message)} {inline(finding.remedy)}"
+    return [f"- {where}**{finding.id}** ({finding.severity}{blocking}){field}: {text}{suppressed}"]

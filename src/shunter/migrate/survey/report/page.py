@@ -1,6 +1,6 @@
-"""HTML pages that need nothing but themselves: no script, no font, no picture from elsewhere.
+"""Self-contained HTML pages: no scripts, fonts or pictures from elsewhere.
 
-Text becomes markup in `element` alone, which escapes it; what is `Html` already is left as it is.
+Only `element` turns text into markup, and escapes it; `Html` is not escaped again.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from shunter import __version__
 
 
 class Html(str):
-    """Markup: nothing of it is escaped any more."""
+    """Markup, which is not escaped again."""
 
     __slots__ = ()
 
 
 def element(name: str, *children: object, **attributes: str) -> Html:
-    """`element("td", "a < b", class_="number")`; None among the children is left out, an empty attribute as well."""
+    """`element("td", "a < b", class_="number")`; children that are None and empty attributes are left out."""
     given = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value)
     inner = "".join(child if isinstance(child, Html) else escape(str(child)) for child in children if child is not None)
     return Html(f"<{name}{given}>{inner}</{name}>")
@@ -31,7 +31,7 @@ def joined(parts: Iterable[Html]) -> Html:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> Html:
-    """A table that scrolls by itself when it is too wide; the columns of `numbers` are set to the right."""
+    """A table that scrolls if it is too wide; the columns `numbers` are aligned to the right."""
     right = set(numbers)
 
     def row(cells: Sequence[object], name: str) -> Html:
@@ -45,7 +45,7 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, numbers: 
 
 
 def cards(figures: Iterable[tuple[str, object, str]]) -> Html:
-    """Large figures: what it is, the figure, and a tone (`good`, `bad`, `mild` or none)."""
+    """Large figures: label, figure, and tone (`good`, `bad`, `mild` or none)."""
     return element(
         "div",
         *(
@@ -86,7 +86,7 @@ def badge(text: str, tone: str = "") -> Html:
 
 
 def prose(text: str) -> Html:
-    """Text in which `backticks` set off what is typed."""
+    """Text in which `backticks` mark code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return element("span", text)
@@ -94,12 +94,12 @@ def prose(text: str) -> Html:
 
 
 def code(text: str) -> Html:
-    """A block in which line breaks and blanks stay."""
+    """A preformatted block."""
     return element("pre", element("code", text))
 
 
 def page(title: str, *body: Html) -> str:
-    """A whole document with the style sheet in it."""
+    """A document that includes its style sheet."""
     style = Html(files("shunter.migrate.survey.report").joinpath("page.css").read_text(encoding="utf-8"))
     head = element(
         "head",

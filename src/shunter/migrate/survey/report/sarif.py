@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, which code hosts and editors show beside the lines."""
+"""The report as SARIF 2.1.0, which code hosts and editors show next to the lines."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LEVELS = {"info": "note", "warning": "warning", "error": "error"}
 
 
 def written(contents: Contents) -> str:
-    """One run, with the topics that were found as its rules. Suppressed findings are in it, and say that they are."""
-    ids = sorted({told.id for _, told in contents.findings})
-    seen: Counter[str] = Counter()
+    """One run, whose rules are the topics of its findings. Suppressed findings are marked as such."""
+    ids = sorted({finding.id for _, finding in contents.findings})
+    fingerprints: Counter[str] = Counter()
     run = {
         "tool": {"driver": {"name": "shunter", "version": __version__, "rules": [_rule(id) for id in ids]}},
         "columnKind": "unicodeCodePoints",
         "automationDetails": {"id": f"migrate/{contents.about}/"},
-        "results": [_result(item, told, ids.index(told.id), seen) for item, told in contents.findings],
+        "results": [_result(item, finding, ids.index(finding.id), fingerprints) for item, finding in contents.findings],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log)).decode() + "\n"
@@ -48,32 +48,32 @@ def _rule(id: str) -> Json:
     }
 
 
-def _result(item: Item, told: ReportedFinding, rule_index: int, seen: Counter[str]) -> Json:
-    fingerprint = _fingerprint(item, told)
-    seen[fingerprint] += 1
+def _result(item: Item, finding: ReportedFinding, rule_index: int, fingerprints: Counter[str]) -> Json:
+    fingerprint = _fingerprint(item, finding)
+    fingerprints[fingerprint] += 1
     result: Json = {
-        "ruleId": told.id,
+        "ruleId": finding.id,
         "ruleIndex": rule_index,
-        "level": LEVELS[told.severity],
-        "message": {"text": f"{told.message} {told.remedy}".strip()},
-        "locations": [_location(item, told)],
-        "partialFingerprints": {"shunter/v1": f"{fingerprint}:{seen[fingerprint]}"},
+        "level": LEVELS[finding.severity],
+        "message": {"text": f"{finding.message} {finding.remedy}".strip()},
+        "locations": [_location(item, finding)],
+        "partialFingerprints": {"shunter/v1": f"{fingerprint}:{fingerprints[fingerprint]}"},
     }
-    if told.suppressed:
-        result["suppressions"] = [{"kind": "external", "justification": told.suppressed}]
+    if finding.suppressed:
+        result["suppressions"] = [{"kind": "external", "justification": finding.suppressed}]
     return result
 
 
-def _location(item: Item, told: ReportedFinding) -> Json:
+def _location(item: Item, finding: ReportedFinding) -> Json:
     location: Json = {}
-    if told.line:
-        region = {"startLine": told.line, "startColumn": max(told.column, 1)}
-        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(told.source)}, "region": region}
+    if finding.line:
+        region = {"startLine": finding.line, "startColumn": max(finding.column, 1)}
+        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(finding.source)}, "region": region}
     if item.name:
-        full = f"{item.title} {told.field}".strip()
+        full = f"{item.title} {finding.field}".strip()
         location["logicalLocations"] = [{"name": item.name, "fullyQualifiedName": full, "kind": "object"}]
-    elif not told.line:
-        location["logicalLocations"] = [{"fullyQualifiedName": told.source, "kind": "object"}]
+    elif not finding.line:
+        location["logicalLocations"] = [{"fullyQualifiedName": finding.source, "kind": "object"}]
     return location
 
 
@@ -83,6 +83,6 @@ def _uri(source: str) -> str:
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
-def _fingerprint(item: Item, told: ReportedFinding) -> str:
-    """Stays when lines move: of what was found, not where. What is found again in the same object is numbered."""
-    return hashlib.sha256("\0".join((told.id, item.title, told.field, told.message)).encode()).hexdigest()[:32]
+def _fingerprint(item: Item, finding: ReportedFinding) -> str:
+    """Stable when lines move: it depends on the finding, not its position. Repeated findings of an object are numbered."""
+    return hashlib.sha256("\0".join((finding.id, item.title, finding.field, finding.message)).encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The figures that stand at the top of a report, said once for all forms that people read."""
+"""The figures at the top of a report, for all forms that people read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def figures(contents: Contents) -> list[tuple[str, str]]:
     summary = contents.summary
     found = [("Errors", str(summary.errors)), ("Warnings", str(summary.warnings)), ("Notes", str(summary.infos))]
     if summary.suppressed:
-        found.append(("Taken on", str(summary.suppressed)))
+        found.append(("Suppressed", str(summary.suppressed)))
     if contents.about != "conversion":
         return [("Files with findings", str(len(contents.items))), *found]
     share = f" ({summary.converted * 100 // summary.objects} %)" if summary.objects else ""
@@ -29,16 +29,16 @@ def figures(contents: Contents) -> list[tuple[str, str]]:
 
 
 def topic_counts(contents: Contents) -> list[tuple[str, str, str, int, str]]:
-    """Id, severity, impact, number of findings that stand, title: blocking topics first, then the worst and the most frequent."""
+    """Id, severity, impact, number of findings that are not suppressed, and title: blocking, severe and frequent topics first."""
     counts: Counter[str] = Counter()
     of_topic: dict[str, ReportedFinding] = {}
-    for _, told in contents.findings:
-        if not told.suppressed:
-            counts[told.id] += 1
-            of_topic[told.id] = told
+    for _, finding in contents.findings:
+        if not finding.suppressed:
+            counts[finding.id] += 1
+            of_topic[finding.id] = finding
 
     def order(id: str) -> tuple[bool, int, int, str]:
-        told = of_topic[id]
-        return not told.is_blocking, _SEVERITIES.index(told.severity), -counts[id], id
+        finding = of_topic[id]
+        return not finding.is_blocking, _SEVERITIES.index(finding.severity), -counts[id], id
 
     return [(id, of_topic[id].severity, of_topic[id].impact, counts[id], of_topic[id].title) for id in sorted(counts, key=order)]

@@ -1,4 +1,4 @@
-"""Which files of a tree are read: what git tracks or would track, or else all that no .gitignore excludes."""
+"""The files of a tree to read: those that git tracks or would track, or without git all that no .gitignore excludes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from shunter.migrate.conversion.source.files import content_of
 from shunter.missing_file import missing_file
 
 _BINARY_PROBE = 8192
-"""Bytes in which a NUL tells that a file is no text, as git decides it."""
+"""A file with a NUL in its first bytes is binary, as in git."""
 
 _COULD_NOT_OPEN = re.compile(rb"^warning: could not open directory '(.*?)/?': ", re.MULTILINE)
 _TOKENS = re.compile(r"\*\*/|/\*\*$|\*|\?|\[[^]]+\]|\\.|.")
 _NOTHING = re.compile(r"(?!)")
-"""What a pattern matches that is none, such as `[z-a]`."""
+"""For an invalid pattern, such as `[z-a]`."""
 _WILDCARDS = {"**/": "(?:.*/)?", "/**": "/.*", "*": "[^/]*", "?": "[^/]"}
 
 
 def listed(root: Path) -> list[Path]:
-    """The files at or below `root`, and directories that cannot be listed, sorted. InputError when nothing is called so."""
+    """The files at or below `root`, and directories that cannot be listed, sorted. InputError if it does not exist."""
     try:
         is_directory = stat.S_ISDIR(root.stat().st_mode)
     except FileNotFoundError:
@@ -41,8 +41,8 @@ def listed(root: Path) -> list[Path]:
 
 
 def read(path: Path) -> bytes | None:
-    """The bytes of a text file, those of UTF-16 in UTF-8; None for a link, and for what is no text. OSError for what cannot be
-    read, and for a directory: why it cannot be listed."""
+    """The bytes of a text file, with UTF-16 converted to UTF-8; None for links and binary files. OSError if a file cannot be
+    read, or a directory listed."""
     if path.is_symlink():
         return None
     if path.is_dir():
@@ -58,32 +58,32 @@ def read(path: Path) -> bytes | None:
 
 
 def _of_git(root: Path) -> list[Path] | None:
-    """None where there is no git or no repository, and for a directory that git ignores as a whole: somebody named it."""
+    """The files by git; None without git or repository, and for a directory that git ignores, because the user named it."""
     if shutil.which("git") is None or _git(root, "check-ignore", "-q", ".").returncode == 0:
         return None
     answer = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if answer.returncode:
         return None
-    found = _closed(root, answer.stderr)
-    closed = set(found)
+    found = _unlistable(root, answer.stderr)
+    unlistable = set(found)
     for path in {root / name for name in os.fsdecode(answer.stdout).split("\0") if name}:
         try:
             mode = path.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            if closed.isdisjoint(path.parents):
-                found.append(path)  # `read` tells why
+            if unlistable.isdisjoint(path.parents):
+                found.append(path)  # `read` raises the reason
             continue
         if stat.S_ISREG(mode):
             found.append(path)
         elif path != root and stat.S_ISDIR(mode) and not path.is_symlink():
-            found += listed(path)  # a submodule, or another repository: git tells its directory only
+            found += listed(path)  # a submodule or another repository: git lists only its directory
     return found
 
 
-def _closed(root: Path, warnings: bytes) -> list[Path]:
-    """The directories that git could not list: it warns of them, by their paths in the repository, and goes on."""
+def _unlistable(root: Path, warnings: bytes) -> list[Path]:
+    """The directories that git could not list, by its warnings, which have their paths in the repository."""
     names = [os.fsdecode(name) for name in _COULD_NOT_OPEN.findall(warnings)]
     prefix = os.fsdecode(_git(root, "rev-parse", "--show-prefix").stdout).rstrip("\n") if names else ""
     return [root / os.path.relpath(name, prefix or ".") for name in names]
@@ -102,7 +102,7 @@ class Patterns:
         self._rules = [_rule(line) for line in lines if line and not line.startswith("#")]
 
     def verdict(self, path: str, *, is_dir: bool) -> bool | None:
-        """Whether the path is ignored by the last line that is about it; None when none is."""
+        """Whether the last matching line ignores the path; None if no line matches."""
         for negated, only_dirs, pattern in reversed(self._rules):
             if pattern.fullmatch(path) and (is_dir or not only_dirs):
                 return not negated

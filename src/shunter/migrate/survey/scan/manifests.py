@@ -1,5 +1,5 @@
-"""Objects of Kubernetes that name v1 kinds or select v1 pods: rights, policies, selectors. Files that are no YAML (templates) are
-left to the lines.
+"""Kubernetes objects that name v1 kinds or select v1 pods: RBAC rules, policies, selectors. Files that are not YAML (templates)
+are scanned line by line instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shunter.migrate.findings import Topic
 from shunter.migrate.v1_texts.reference import ANY_KIND, ANY_PLURAL, KINDS, V1_GROUP, Reference, names_v1_object
 from shunter.migrate.v1_texts.rules import LABELS_OF_V2
 
-RIGHTS = Topic(
+RBAC = Topic(
     id="SCAN030",
     title="RBAC rules for v1 jobs",
     severity="warning",
@@ -82,7 +82,7 @@ WORKFLOW = Topic(
     effort=3,
 )
 
-_RIGHTS_KINDS = ("Role", "ClusterRole")
+_RBAC_KINDS = ("Role", "ClusterRole")
 _MONITOR_KINDS = ("PodMonitor", "ServiceMonitor")
 _POLICY_KINDS = (
     "ClusterPolicy", "Policy", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy",
@@ -96,7 +96,7 @@ _V1_LABEL = "training.kubeflow.org/"
 
 
 class Found(NamedTuple):
-    """What the objects of one file show."""
+    """The references in the objects of one file."""
 
     references: list[Reference]
     jobs: list[range]
@@ -104,7 +104,7 @@ class Found(NamedTuple):
 
 
 def references(text: str) -> Found:
-    """What the objects of a text show; of a text that is no YAML, nothing."""
+    """The references in the objects of a text; none if it is not YAML."""
     found = Found([], [])
     try:
         refuse_depth(text)
@@ -132,8 +132,8 @@ def _object(node: yaml.MappingNode, found: Found) -> None:
                 _object(item, found)
     elif kind in KINDS and version == f"{V1_GROUP}/v1":
         found.jobs.append(range(node.start_mark.line + 1, node.end_mark.line + (2 if node.end_mark.column else 1)))
-    elif kind in _RIGHTS_KINDS:
-        found.references.extend(_rights(node))
+    elif kind in _RBAC_KINDS:
+        found.references.extend(_rbac_rules(node))
     elif kind in _POLICY_KINDS or version.startswith(_POLICY_GROUPS):
         found.references.extend(_policy(node, kind))
     else:
@@ -141,7 +141,7 @@ def _object(node: yaml.MappingNode, found: Found) -> None:
         found.references.extend(_conditions(node, kind))
 
 
-def _rights(node: yaml.MappingNode) -> Iterator[Reference]:
+def _rbac_rules(node: yaml.MappingNode) -> Iterator[Reference]:
     for rule in _sequence(_value(node, "rules")):
         groups = [group.value for group in _sequence(_value(rule, "apiGroups"))]
         if V1_GROUP not in groups:
@@ -152,7 +152,7 @@ def _rights(node: yaml.MappingNode) -> Iterator[Reference]:
                 title = _title(node, _scalar(node, "kind"))
                 says = f"{title} allows {verbs or 'nothing'} on {resource.value} of {V1_GROUP} only."
                 yield _reference(
-                    RIGHTS,
+                    RBAC,
                     resource,
                     says,
                     f"Add apiGroups [trainer.kubeflow.org], resources [trainjobs, trainingruntimes], verbs [{verbs}].",
@@ -172,7 +172,7 @@ def _policy(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:
 
 
 def _shown(value: str) -> str:
-    """The value, or of an expression the kind that it names."""
+    """The value; for an expression, the kind in it."""
     found = _QUOTED.search(value)
     return found[0].strip("\"'") if found else value
 

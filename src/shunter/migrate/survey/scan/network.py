@@ -1,5 +1,5 @@
-"""Network settings in any file (manifests, scripts, Dockerfiles, Python, documents): those on which there is a verdict. Jobs of
-v1 are looked at as well, since their conversion carries variables as they are.
+"""Network settings in any file (manifests, scripts, Dockerfiles, Python, documents), if there is a verdict on them. v1 jobs are
+checked as well, because their conversion does not change variables.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ _MACHINE = re.compile(rf"(?<![\w.])(?:{'|'.join(re.escape(machine.type) for mach
 
 
 def may_have_settings(content: bytes) -> bool:
-    """Whether it is worth a look: most files have none of these words."""
+    """Whether the file has one of these words; most have none."""
     return any(word in content for word in _WORDS)
 
 
 def references(text: str) -> Iterator[Reference]:
-    """Every setting with a verdict; comments of scripts and YAML are left out."""
+    """All settings with a verdict, except in comments of scripts and YAML."""
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
     settings = [
         (match, next(group for group in (match["double"], match["single"], match["bare"]) if group is not None))

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: the Python of their cells, each line with the line of the file that it stands on."""
+"""Jupyter notebooks: scans the Python in their cells; findings have the lines of the file."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from shunter.migrate.survey.scan import python_code
 from shunter.migrate.v1_texts.reference import Reference
 
 _MAGIC = ("%", "!", "?")
-"""First signs of lines that IPython reads, not Python."""
+"""First characters of lines for IPython."""
 _OTHER_LANGUAGE = "%%"
-"""How a cell begins of which something else than Python may be made: `%%bash`."""
+"""The start of a cell that may be in another language: `%%bash`."""
 
 
 def references(text: str) -> list[Reference]:
-    """What the code cells show, by the lines and columns of the file, and which of them are no Python; of a text that is no
-    notebook, nothing."""
+    """The references in code cells, with lines and columns of the file, and the cells that are not valid Python; none if the text
+    is not a notebook."""
     try:
         cells = json.loads(text).get("cells")
     except (ValueError, AttributeError, RecursionError):
         return []
     sources = [_lines(cell["source"]) for cell in cells if _is_code(cell)] if isinstance(cells, list) else []
     code = [line for source in sources for line in source]
-    told: list[Reference] = []
+    found: list[Reference] = []
     python: list[str] = []
     for source in sources:
         lines, tree = source, python_code.parsed("\n".join(source))
@@ -33,15 +33,15 @@ def references(text: str) -> list[Reference]:
         if isinstance(tree, Reference):
             lines = [""] * len(source)
             if not source[0].startswith(_OTHER_LANGUAGE):
-                told.append(tree._replace(line=len(python) + min(tree.line, len(source))))
+                found.append(tree._replace(line=len(python) + min(tree.line, len(source))))
         python += lines
-    told += python_code.references("\n".join(python))
+    found += python_code.references("\n".join(python))
     places = _places(code, text.split("\n"))
-    return [_moved(reference, code, places) for reference in told]
+    return [_moved(reference, code, places) for reference in found]
 
 
 def _without_magic(line: str) -> str:
-    """A statement that does nothing in place of one that only IPython knows."""
+    """The line; `pass` instead of an IPython statement."""
     stripped = line.lstrip()
     return f"{line[: len(line) - len(stripped)]}pass" if stripped.startswith(_MAGIC) else line
 
@@ -55,7 +55,7 @@ def _lines(source: str | list[Any]) -> list[str]:
 
 
 def _places(code: list[str], file: list[str]) -> list[tuple[int, int]]:
-    """The line and the offset in it of each line of code: they stand in the file in their order, as JSON writes text."""
+    """The line and offset in the file of each line of code; they are in the same order, as JSON strings."""
     places = []
     number, after = 0, 0
     for line in code:

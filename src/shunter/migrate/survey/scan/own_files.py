@@ -1,5 +1,5 @@
-"""What the migration itself wrote, which a scan passes over: plans and what is beside them, backups, reports. Each is known by
-its content, so a folder may have any name.
+"""Recognizes files that the migration itself wrote, which a scan skips: plans and the files beside them, backups, reports. They
+are recognized by content, because folders may have any name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from shunter.migrate.survey.inventory.forms.csv import COLUMNS
 
 _BESIDE_A_PLAN = (".journal", ".definitions", ".patches")
 _HEAD = 4096
-"""Bytes at the beginning of a file in which it says what it is."""
+"""Number of bytes at the beginning of a file that are compared."""
 _TAIL = 200
 _HEADS = (
     re.compile(re.escape(PLAN_HEADER.partition("\n")[0].encode())),
@@ -27,13 +27,13 @@ _BACKUP = re.compile(rb"format: \d+\ntool: shunter ")
 
 
 class OwnFiles:
-    """Looks at each folder once."""
+    """Recognizes files, and checks each folder only once."""
 
     def __init__(self) -> None:
         self._is_own_folder: dict[Path, bool] = {}
 
     def has(self, path: Path, content: bytes) -> bool:
-        """Whether the tool wrote the file."""
+        """Whether the migration wrote the file."""
         head, tail = content[:_HEAD], content[-_TAIL:]
         return any(start.match(head) for start in _HEADS) or bool(_TAILS.search(tail)) or self._is_within(path.parent)
 

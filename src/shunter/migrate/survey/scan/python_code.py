@@ -1,4 +1,4 @@
-"""Python that uses the v1 SDK or makes v1 jobs otherwise: found in the syntax tree, with the v2 call that stands for each."""
+"""Finds uses of the v1 SDK, and other code that creates v1 jobs, in the syntax tree, with the v2 call that replaces each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ UNPARSED = Topic(
 
 NESTED_TOO_DEEP = "it is nested too deep"
 _WORDS = ("kubeflow", "flytekitplugins", "launcher", *KINDS)
-"""A module without any of these is not parsed: that takes most of the time of a scan."""
+"""A module with none of these is not parsed, because parsing takes most of the time of a scan."""
 _V1_PACKAGES = ("kubeflow.training", "kubeflow.tfjob", "kubeflow.pytorchjob")
 _PLUGIN_PACKAGES = ("flytekitplugins.kfpytorch", "flytekitplugins.kftensorflow", "flytekitplugins.kfmpi")
 _LAUNCHER = re.compile(r"kubeflow/(?:pytorch|tf|katib|xgboost|mpi|common)[-_]?launcher|(?:pytorch|tf)[-_]launcher", re.I)
@@ -90,21 +90,21 @@ _JOB_MODEL = re.compile(rf"(?:KubeflowOrgV1|V1)(?:{'|'.join(KINDS)})")
 _ONLY_OF_V1 = frozenset(call for move in MOVES for call in move.calls) - {
     "TrainingClient", "train", "create_job", "get_job", "list_jobs", "delete_job", "update_job", "get_job_logs",
 }  # fmt: skip
-"""Methods whose names say enough where the client's type is not known."""
+"""Methods whose names are specific enough if the client's type is unknown."""
 
 
 def references(text: str) -> Iterator[Reference]:
-    """Every use of v1 that the syntax tree shows, in the order of the lines."""
+    """All uses of v1 in the syntax tree, in the order of the lines."""
     if not any(word in text for word in _WORDS):
         return
     tree = parsed(text)
     if isinstance(tree, Reference):
         yield tree
         return
-    found = _Found(text)
+    found = _Visitor(text)
     try:
         found.visit(tree)
-        found.references.clear()  # a client may be made below where it is used
+        found.references.clear()  # a client may be created below its first use
         found.visit(tree)
     except RecursionError:
         yield _unparsed(1, NESTED_TOO_DEEP)
@@ -113,7 +113,7 @@ def references(text: str) -> Iterator[Reference]:
 
 
 def parsed(text: str) -> ast.Module | Reference:
-    """The syntax tree of a text, or why it is no Python of this version."""
+    """The syntax tree of a text, or a reference with the reason why it cannot be parsed."""
     try:
         return syntax_tree(text)
     except UNPARSABLE as error:
@@ -124,8 +124,8 @@ def _unparsed(line: int, why: str) -> Reference:
     return Reference(UNPARSED, line, 1, 0, f"Not parsed: {why}.")
 
 
-class _Found(ast.NodeVisitor):
-    """Walks a module once; names are followed through the module, not through scopes."""
+class _Visitor(ast.NodeVisitor):
+    """Visits a module; names are tracked by module, not by scope."""
 
     def __init__(self, text: str) -> None:
         self.references: list[Reference] = []
@@ -141,7 +141,7 @@ class _Found(ast.NodeVisitor):
                 self._client_classes.add(f"{alias.asname or alias.name}.TrainingClient")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """One finding for what is imported by one statement."""
+        """Reports one finding for each import statement."""
         module = node.module or ""
         self._import([alias for alias in node.names if _is_below(f"{module}.{alias.name}", _V1_PACKAGES)], module)
         self._import([alias for alias in node.names if _is_below(f"{module}.{alias.name}", _PLUGIN_PACKAGES)], module)
@@ -156,12 +156,12 @@ class _Found(ast.NodeVisitor):
         if not aliases:
             return
         names = ", ".join(alias.name for alias in aliases)
-        said = name if names == name else f"{names} of {name}"
+        text = name if names == name else f"{names} of {name}"
         if _is_below(f"{name}.{aliases[0].name}", _V1_PACKAGES) or _is_below(name, _V1_PACKAGES):
             self._uses_v1 = True
-            self._add(IMPORT, aliases[0], aliases[0].name, f"The v1 SDK is imported: {said}.", "")
+            self._add(IMPORT, aliases[0], aliases[0].name, f"The v1 SDK is imported: {text}.", "")
         elif _is_below(name, _PLUGIN_PACKAGES):
-            self._add(PLUGIN, aliases[0], aliases[0].name, f"{said}: it makes v1 jobs.", "")
+            self._add(PLUGIN, aliases[0], aliases[0].name, f"{text}: it makes v1 jobs.", "")
 
     def visit_Assign(self, node: ast.Assign) -> None:
         if self._is_client(node.value):
@@ -238,7 +238,7 @@ class _Found(ast.NodeVisitor):
         self._add(CALL, func, method, f"{shown} is of the v1 SDK. {by}", remedy)
 
     def _add(self, topic: Topic, node: ast.AST, last: str, message: str, remedy: str) -> None:
-        """At the start of the node, or, of a dotted name, of its last part."""
+        """Adds a reference at the start of the node, or of the last part of a dotted name."""
         line, offset = node.lineno, node.col_offset  # type: ignore[attr-defined]
         if isinstance(node, ast.Attribute):
             line, offset = node.end_lineno or line, (node.end_col_offset or 0) - len(node.attr.encode())

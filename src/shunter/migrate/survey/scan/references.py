@@ -1,4 +1,4 @@
-"""What one text says of v1 and of the network: by the readers that fit its name."""
+"""All references to v1 and network settings in one text, found by the scanners for its file type."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _LINES = re.compile(r"^\s*(?:annotations: \{)?migrate\.shunter\.dev/|^# .* \(.*\
 
 
 def findings_of(name: str, content: str) -> list[Finding]:
-    """What one file says of v1 and of the network, by line and column."""
+    """The findings in one file, by line and column."""
     content = content.removeprefix("\ufeff")
-    told: list[Reference] = []
+    references: list[Reference] = []
     jobs: list[range] = []
     if name.endswith(_PYTHON):
-        told = list(python_code.references(content))
+        references = list(python_code.references(content))
     elif name.endswith(".ipynb"):
-        told = notebooks.references(content)
+        references = notebooks.references(content)
     elif name.endswith(_OBJECTS):
         found = manifests.references(content)
-        told, jobs = found.references, found.jobs
-    told += text.references(content, list(told), skipped=[*jobs, *_own_lines(content)])
-    told += network.references(content)
-    told.sort(key=lambda reference: (reference.line, reference.column, reference.topic.id))
-    return [_finding(name, reference) for reference in told]
+        references, jobs = found.references, found.jobs
+    references += text.references(content, list(references), skipped=[*jobs, *_own_lines(content)])
+    references += network.references(content)
+    references.sort(key=lambda reference: (reference.line, reference.column, reference.topic.id))
+    return [_finding(name, reference) for reference in references]
 
 
 def _finding(name: str, reference: Reference) -> Finding:
-    """Without credentials: what is told of a repository stands in logs and pages that more people read."""
+    """A finding with credentials masked, because more people read findings than the repository."""
     place = Place(name, reference.line, reference.column)
     return Finding(reference.topic, name, place, (), masked(reference.message, ()), masked(reference.remedy, ()))
 
 
 def _own_lines(text: str) -> list[range]:
-    """The lines, from 1, that conversion wrote about where a result comes from and why there is none."""
+    """The lines, from 1, in which a conversion recorded the origin of a result, or why there is none."""
     return [range(number, number + 1) for number, line in enumerate(text.split("\n"), 1) if _LINES.search(line)]

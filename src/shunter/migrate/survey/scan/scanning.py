@@ -1,4 +1,4 @@
-"""Scans a whole tree, file by file. Skips files with neither words of v1 nor network settings, which are nearly all."""
+"""Scans a tree, file by file. Files without words of v1 or network settings (nearly all) are not parsed."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _WORDS = tuple(word.encode() for word in WORDS)
 
 
 class ScanResult(NamedTuple):
-    """What was found in a tree, and how much of it was looked at."""
+    """The findings in a tree, and the numbers of files."""
 
     findings: tuple[Finding, ...]
     """By file, line and column."""
     files: int
-    """Files that were looked at."""
+    """Files that were scanned."""
     skipped: int
-    """Files that are no text, and links."""
+    """Binary files and links."""
     own: int = 0
-    """Files that the migration itself wrote: they are passed over."""
+    """Files that the migration itself wrote, which are skipped."""
 
 
 def paths_below(roots: Iterable[Path]) -> list[Path]:
-    """The files to look at, each once. InputError for a root that is not there."""
+    """The files to scan, each once. InputError for a root that does not exist."""
     return list(dict.fromkeys(path for root in roots for path in files.listed(root)))
 
 
 def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> ScanResult:
-    """What the files say of v1, and of the network; `advance` hears of each that is done."""
+    """The findings in the files; `advance` is called after each file."""
     findings: list[Finding] = []
     read = skipped = own = 0
     own_files = OwnFiles()
@@ -52,12 +52,12 @@ def scanned(paths: Sequence[Path], advance: Callable[[int], None] = lambda count
                 own += 1
             else:
                 read += 1
-                if _may_speak_of_v1(content) or network.may_have_settings(content):
+                if _may_mention_v1(content) or network.may_have_settings(content):
                     findings += findings_of(name_of(path), content.decode(errors="replace"))
         advance(1)
     return ScanResult(tuple(findings), read, skipped, own)
 
 
-def _may_speak_of_v1(content: bytes) -> bool:
+def _may_mention_v1(content: bytes) -> bool:
     lowered = content.lower()
     return any(word in lowered for word in _WORDS)

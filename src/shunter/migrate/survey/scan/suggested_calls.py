@@ -1,4 +1,4 @@
-"""The v2 call for a call of the v1 SDK, with the arguments that it was given."""
+"""Suggests the v2 call for a call of the v1 SDK, with its arguments."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _TO_TRAINER = {
     "resources_per_worker": "resources_per_node",
     "env_vars": "env",
 }
-"""Arguments of create_job, and those of CustomTrainer."""
+"""Arguments of create_job, and their names in CustomTrainer."""
 _OF_CONTAINERS = ("image", "num_nodes", "resources_per_node", "env")
-"""What CustomTrainerContainer takes, for an image that runs by itself."""
+"""Arguments of CustomTrainerContainer, for an image without function."""
 _NOT_EXPRESSIBLE = ("job", "num_procs_per_worker", "num_chief_replicas", "num_ps_replicas", "volumes", "volume_mounts")
-"""Arguments of create_job that a TrainingRuntime has to say."""
+"""Arguments of create_job that belong in a TrainingRuntime."""
 
 
 def suggested(method: str, call: ast.Call) -> str:
-    """Advice such as: Write `client.train(...)`. Empty where the arguments do not say enough."""
-    call = _Masked().visit(deepcopy(call))
+    """Advice such as: Write `client.train(...)`. Empty if the arguments are not sufficient."""
+    call = _CredentialMask().visit(deepcopy(call))
     given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg}
     write = _SUGGESTIONS.get(method)
     text = write(_client(call), [ast.unparse(argument) for argument in call.args], given) if write else ""
@@ -35,8 +35,8 @@ def suggested(method: str, call: ast.Call) -> str:
     return f"Write `{text}`{note}." if text else ""
 
 
-class _Masked(ast.NodeTransformer):
-    """Takes credentials out of mappings (`env_vars={"HF_TOKEN": ...}`), whose keys say what they are."""
+class _CredentialMask(ast.NodeTransformer):
+    """Masks credentials in mappings (`env_vars={"HF_TOKEN": ...}`), by their keys."""
 
     def visit_Dict(self, node: ast.Dict) -> ast.Dict:
         self.generic_visit(node)
