@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from shunter.errors import InputError
 from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.metrics import Point, Series
 from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
-from shunter.migrate.moving.runs.record import Pod, Run, encoded, stored
+from shunter.migrate.moving.runs.record import Pod, Run
 
 BEGUN = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
@@ -297,20 +295,3 @@ def test_metrics_of_different_sources_are_compared_by_their_ends() -> None:
     comparison = compared(trained(1, LOSSES), successor, Tolerance())
     assert aspects(comparison)["final loss"] == "equal"
     assert "first steps of loss" not in aspects(comparison)
-
-
-def test_a_baseline_survives_its_file(tmp_path: Path) -> None:
-    original = trained(2, [1.0, float("inf")], changed={"steps": "2"})
-    file = tmp_path / "baseline.json"
-    file.write_bytes(encoded(original))
-    assert stored(file) == original
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"format": "shunter.dev/run/v9"}', '{"pods": 3}'])
-def test_a_file_that_holds_no_baseline_is_refused(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "baseline.json"
-    file.write_text(content)
-    with pytest.raises(InputError, match=r"baseline\.json"):
-        stored(file)
-    with pytest.raises(InputError, match="no such file"):
-        stored(tmp_path / "other.json")

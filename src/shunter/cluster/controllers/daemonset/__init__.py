@@ -1,6 +1,4 @@
 """The controller of DaemonSets: one pod on each node that takes it.
 
 Behaves as Kubernetes 1.36's `pkg/controller/daemon`. The scheduler places the pods: each names its node by node affinity.
-
-Tests: tests/cluster/controllers/daemonset; which nodes take a pod and rolling updates in test_plan.py.
 """

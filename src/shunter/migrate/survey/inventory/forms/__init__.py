@@ -1,6 +1,6 @@
 """The inventory as files: `written(fleet) -> str`, the same bytes for the same fleet.
 
-Tests: tests/migrate/survey/inventory/test_inventory.py.
+Tests: tests/migrate/survey/inventory/test_fleet.py.
 """
 
 from __future__ import annotations
