@@ -24,7 +24,7 @@ def told(command: list[str], kind: str = "PyTorchJob") -> list[str]:
         "port = 23000 + 456 + rank",
     ],
 )
-def test_python_that_goes_through_ports_with_the_one_of_v1_is_told(code: str) -> None:
+def test_python_that_goes_through_ports_with_the_one_of_v1_is_told_of(code: str) -> None:
     assert "HOST006" in told(python(f"{code}\ntrain()"))
 
 
@@ -39,7 +39,7 @@ def test_python_that_goes_through_ports_with_the_one_of_v1_is_told(code: str) ->
         "nc -z $MASTER_ADDR $((23000 + 456))",
     ],
 )
-def test_a_shell_that_goes_through_ports_with_the_one_of_v1_is_told(text: str) -> None:
+def test_a_shell_that_goes_through_ports_with_the_one_of_v1_is_told_of(text: str) -> None:
     assert "HOST006" in told(shell(f"{text}\npython train.py"))
 
 
@@ -65,7 +65,7 @@ def test_a_shell_that_goes_through_ports_with_the_one_of_v1_is_told(text: str) -
         "port = 23000 + 456.5",
     ],
 )
-def test_numbers_of_python_that_are_no_ports_are_not_told(code: str) -> None:
+def test_numbers_of_python_that_are_no_ports_are_not_told_of(code: str) -> None:
     assert told(python(f"{code}\ntrain()")) == []
 
 
@@ -81,7 +81,7 @@ def test_numbers_of_python_that_are_no_ports_are_not_told(code: str) -> None:
         "nc -z $MASTER_ADDR 23450 23460",
     ],
 )
-def test_numbers_of_a_shell_that_are_no_ports_are_not_told(text: str) -> None:
+def test_numbers_of_a_shell_that_are_no_ports_are_not_told_of(text: str) -> None:
     assert told(shell(f"{text}\npython train.py")) == []
 
 
