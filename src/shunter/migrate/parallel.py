@@ -6,6 +6,7 @@ pay, nor in a process with threads or a running event loop, whose locks a fork w
 
 from __future__ import annotations
 
+import copyreg
 import gc
 import io
 import os
@@ -178,12 +179,12 @@ class _Writer(pickle.Pickler):
     def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._places = {id(one): place for place, one in enumerate(known)}
+        # Asked for instances of these classes only: `reducer_override` and `persistent_id` are for each one, or each value.
+        self.dispatch_table = {**copyreg.dispatch_table, **dict.fromkeys(map(type, known), self._reduced)}
 
-    def reducer_override(self, obj: object) -> Any:
-        """Asked for instances of classes only, where `persistent_id` is for each text and number as well, which takes longer than
-        all the rest."""
+    def _reduced(self, obj: object) -> Any:
         place = self._places.get(id(obj))
-        return NotImplemented if place is None else (_known_object, (place,))
+        return obj.__reduce_ex__(pickle.HIGHEST_PROTOCOL) if place is None else (_known_object, (place,))
 
 
 def _known_object(place: int) -> object:
