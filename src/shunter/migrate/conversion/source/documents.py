@@ -161,7 +161,7 @@ def _read(text: str) -> tuple[yaml.Node | None, Any]:
         node = loader.get_single_node()
         if node is None:
             return None, None
-        if "*" in text and _ALIAS.search(text):
+        if "*" in text and "&" in text and _ALIAS.search(text):  # an alias names an anchor, or was no YAML just now
             refuse_expansion(node)
         return node, loader.construct_document(node)
     except yaml.scanner.ScannerError:

@@ -21,7 +21,7 @@ _DEEP = late_pattern(rf"^ {{{MAXIMUM_DEPTH}}}|(?:[-?:][ \t]+){{{MAXIMUM_DEPTH}}}
 def refuse_depth(text: str) -> None:
     """Raises YAMLError for nesting that would end the process: libyaml makes nodes by recursion, events it does not."""
     # A line that nests so deep without brackets is as long at least, and most texts have none.
-    has_long_line = any(len(line) >= MAXIMUM_DEPTH for line in text.split("\n"))
+    has_long_line = max(map(len, text.split("\n"))) >= MAXIMUM_DEPTH
     if text.count("[") + text.count("{") <= MAXIMUM_DEPTH and not (has_long_line and _DEEP.search(text)):
         return
     depth = 0
