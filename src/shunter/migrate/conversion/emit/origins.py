@@ -35,7 +35,7 @@ class Origins:
         """What holds a field that is held already is held as well."""
         while target not in self._holding:
             self._holding.add(target)
-            target = target._replace(path=target.path[:-1])
+            target = Target(target.manifest, target.path[:-1])
 
     def _climb(self, source: Path, target: Target) -> None:
         """Relates the two, and then what holds them as far as names agree. What holds fields with other names is no counterpart,
@@ -61,6 +61,8 @@ class Origins:
         known = self._sources.get(target)
         if not known:
             return None
+        if len(known) == 1:
+            return known[0]
         name = target.path[-1:]
         return next((path for path in known if path[-1:] == name), known[0])
 

@@ -18,6 +18,7 @@ _PLAIN = late_pattern(r"[A-Za-z0-9_./$(+;<^~-][^\x00-\x1f\x7f-\xa0\ud800-\udfff\
 _NUMBER_LIKE = late_pattern(r"[-+.]?[0-9][0-9A-Fa-fxXoObBeE_.:,+\-TZ ]*|[-+]?\.(?:inf|nan)", re.I)
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "none", "<<", "=", "-", "---", "..."))
 """What YAML 1.1, YAML 1.2 or some reader in between takes for something else than text."""
+_OF_FLOW = late_pattern(r"[,\[\]{}:?]")
 _UNPRINTABLE = late_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")
 
 
@@ -89,7 +90,7 @@ def _text(value: str) -> str:
 def inline_in_flow(value: Any) -> str:
     """The same between brackets, where commas and brackets must not stand in plain text."""
     text = inline(value)
-    if isinstance(value, str) and text[0] not in "\"'" and re.search(r"[,\[\]{}:?]", text):
+    if isinstance(value, str) and text[0] not in "\"'" and _OF_FLOW.search(text):
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return text
 
