@@ -244,7 +244,7 @@ def reserved(ml_policy: Json) -> frozenset[str]:
 
 def references(text: object) -> list[str]:
     """The names in `$(NAME)` of a text, in order, repeated ones too; empty for a value that is no text. `$$(NAME)` is none."""
-    return [one.name for one in variable_references(text)] if isinstance(text, str) else []
+    return [one.name for one in variable_references(text)] if isinstance(text, str) and "$(" in text else []
 
 
 def are_known(variables: Iterable[Json], before: Iterable[str] = ()) -> bool:
