@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from shunter.api.formats.quantity import parse
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, Struct
 
 Shape = TypeVar("Shape")
 
-_ERROR = re.compile(r"(?P<text>.*?)(?: - at `\$\.?(?P<place>[^`]*)`)?", re.DOTALL)
-_EXPECTED = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
+_ERROR = late_pattern(r"(?P<text>.*?)(?: - at `\$\.?(?P<place>[^`]*)`)?", re.DOTALL)
+_EXPECTED = late_pattern(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
 _WORDS = {
     "array": "a list",
     "bool": "a boolean",

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from functools import cache
 from types import MappingProxyType, ModuleType
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.findings import Topic
 
-_DEFINITION = re.compile(r'^\w+ = \w*[Tt]opic\(\s*(?:id=)?"([A-Z]+[0-9]+)"', re.MULTILINE)
+_DEFINITION = late_pattern(r'^\w+ = \w*[Tt]opic\(\s*(?:id=)?"([A-Z]+[0-9]+)"', re.MULTILINE)
 
 
 @cache

@@ -7,13 +7,14 @@ Source: k8s.io/utils `net.ParseCIDRSloppy`, which takes leading zeros for what p
 from __future__ import annotations
 
 import ipaddress
-import re
 from typing import TypeAlias
+
+from shunter.api.late_patterns import late_pattern
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Block: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_WRITTEN = re.compile(r"([0-9A-Fa-f:.]+)/([0-9]{1,3})")
+_WRITTEN = late_pattern(r"([0-9A-Fa-f:.]+)/([0-9]{1,3})")
 
 
 def block(text: str) -> Block | None:

@@ -6,12 +6,12 @@ devices).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from shunter.api.formats.quantity import format_milli, is_binary, parse
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, Struct
 
 Amounts = dict[str, Fraction]
@@ -27,7 +27,7 @@ ACCELERATORS = (
 
 _POD_LEVEL = ("cpu", "memory")
 _HUGE_PAGES = "hugepages-"
-_OF_A_DEVICE = re.compile(r"mem|core|tiles|monitoring")
+_OF_A_DEVICE = late_pattern(r"mem|core|tiles|monitoring")
 """What names of resources hold that are no devices but what one has: `nvidia.com/gpumem`, `gpu.intel.com/millicores`."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.python_code import called, given
 from shunter.migrate.conversion.launch.shells import SHELLS, shell_operands
@@ -36,8 +36,8 @@ STARTS = _RUN | _RUN_WORDS | _OF_OS
 """The functions by which code starts commands."""
 _KEEP_TEXT = frozenset({"str", "quote", "fspath", "Path"})
 _KEEP_WORDS = frozenset({"list", "tuple"})
-_PERCENT = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d.*]*[a-zA-Z]")
-_BRACES = re.compile(r"\{[^{}]*\}")
+_PERCENT = late_pattern(r"%(?:\(\w*\))?[-#0 +]*[\d.*]*[a-zA-Z]")
+_BRACES = late_pattern(r"\{[^{}]*\}")
 _DEEPEST = 40
 """Expressions within expressions that are looked into."""
 _MOST = 50
