@@ -11,21 +11,6 @@ from shunter.doctor.lines import END_LINES, errors, parsed, parsed_end
 
 CORPUS = Path(__file__).parent / "corpus"
 
-TORCHRUN = """\
-2026-11-25T20:00:00.000000001Z step 1 loss 0.5
-2026-11-25T20:00:01.000000002Z [rank1]: Traceback (most recent call last):
-2026-11-25T20:00:01.000000002Z [rank1]:   File "/app/train.py", line 9, in work
-2026-11-25T20:00:01.000000002Z [rank1]: ValueError: no data
-2026-11-25T20:00:01.200000000Z [rank0]: Traceback (most recent call last):
-2026-11-25T20:00:01.200000000Z [rank0]: RuntimeError: [1] Connection reset by peer
-2026-11-25T20:00:02.000000000Z E1125 20:00:02.0 elastic/api.py:874] failed (exitcode: 1) local_rank: 1
-2026-11-25T20:00:02.000000000Z Traceback (most recent call last):
-2026-11-25T20:00:02.000000000Z   File "/usr/bin/torchrun", line 8, in <module>
-2026-11-25T20:00:02.000000000Z torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
-2026-11-25T20:00:02.000000000Z ============================================================
-2026-11-25T20:00:02.000000000Z train.py FAILED
-"""
-
 
 def test_what_only_looks_like_a_time_is_text() -> None:
     (line,) = parsed("2026-13-01T00:00:00Z starts\n")
@@ -47,12 +32,6 @@ def test_what_is_written_for_terminals_is_left_out(written: str, text: str) -> N
     assert line.text == text
 
 
-def test_under_torchrun_the_reason_is_the_rank_s_own_exception_not_the_summary() -> None:
-    found = reason(errors(parsed(TORCHRUN)))
-    assert found is not None
-    assert (found.text, found.rank, found.frames) == ("ValueError: no data", 1, [("/app/train.py", 9, "work")])
-
-
 def test_of_a_chain_of_exceptions_the_last_counts_and_the_first_stays_in_its_lines() -> None:
     text = (
         'Traceback (most recent call last):\n  File "a.py", line 1, in load\nEOFError: Ran out of input\n\n'
@@ -62,11 +41,6 @@ def test_of_a_chain_of_exceptions_the_last_counts_and_the_first_stays_in_its_lin
     (found,) = errors(parsed(text))
     assert found.text == "RuntimeError: cannot resume"
     assert "EOFError: Ran out of input" in found.whole
-
-
-def test_a_warning_is_no_error_and_what_went_on_is_no_reason() -> None:
-    text = "UserWarning: odd\nTraceback (most recent call last):\nValueError: bad sample\nstep 7 loss 0.1\n"
-    assert reason(errors(parsed(text))) is None
 
 
 STEPS = "".join(f"2026-11-25T20:00:00Z step {step} loss 0.5\n" for step in range(1000))

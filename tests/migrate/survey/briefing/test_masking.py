@@ -9,7 +9,7 @@ from pathlib import PurePath
 import pytest
 import yaml
 
-from migrate.survey.briefing.test_briefing import facts
+from migrate.survey.briefing.given_jobs import facts
 from shunter.jobs.masking import credentials, masked
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.emit.job import text_of

@@ -1,4 +1,10 @@
-"""The built-in kinds: what kubectl, SDKs and controllers use of Kubernetes' own. A module per family."""
+"""The built-in kinds: what kubectl, SDKs and controllers use of Kubernetes' own. A module per family.
+
+What kinds refuse, default and warn of stands with the kind, or in rules/, pod/ and job/.
+
+Tests: tests/cluster/apiserver/builtin; requests and the answers of a real kube-apiserver in tests/vectors/cases (builtin-*.yaml,
+refused-*.yaml).
+"""
 
 from __future__ import annotations
 

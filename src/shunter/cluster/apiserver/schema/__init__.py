@@ -1,4 +1,15 @@
-"""Schemas: structural ones of custom kinds (pruned, defaulted, validated), and the Go types of built-in ones (decoded)."""
+"""Schemas: structural ones of custom kinds (pruned, defaulted, validated), and the Go types of built-in ones (decoded).
+
+structure.py, counts.py     whether the schema of a CustomResourceDefinition is one
+node.py, sharing.py         schemas as they are kept
+prune.py                    unknown fields go, defaults come
+validate.py, formats.py     types, bounds, patterns, formats
+rules.py, cel.py            x-kubernetes-validations
+embedded.py, nesting.py     objects within objects; how deep they may be
+golang.py                   built-in kinds, as Go's JSON decoder takes them
+
+Tests: tests/cluster/apiserver/schema; tests/vectors/cases/schema-definitions.yaml, schema-rules.yaml and schema-validation.yaml.
+"""
 
 from __future__ import annotations
 
