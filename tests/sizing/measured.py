@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from shunter.sizing.fits import MemoryRange, band, judged
+from shunter.sizing.fits import MemoryRange, band, choice_of
 from shunter.sizing.formulas import Memory, memory
 from shunter.sizing.instances import Gpu, Instance
 from shunter.sizing.options import SizeOptions
@@ -69,5 +69,5 @@ def _measurement(row: dict[str, Any]) -> Measurement:
     verdict = ""
     if "device_mib" in row:
         machine = Instance("measured", "", Gpu("measured", row["device_mib"]), each)
-        verdict = judged(shape, options, machine, gpus // each).verdict
+        verdict = choice_of(shape, options, machine, gpus // each).verdict
     return Measurement(row, needed, band(options, row["sharding"], needed), verdict)

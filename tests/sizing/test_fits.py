@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shunter.errors import InputError
 from shunter.sizing import SizeOptions, size
-from shunter.sizing.fits import GIB, best_choice, gib, judged
+from shunter.sizing.fits import GIB, best_choice, choice_of, gib
 from shunter.sizing.instances import Gpu, Instance, known_instances
 from shunter.sizing.shapes import known_models
 
@@ -43,7 +43,7 @@ def test_the_answer_for_llama_3_1_8b() -> None:
 
 
 def test_eight_l40s_are_tight_for_it() -> None:
-    choice = judged(LLAMA, OPTIONS, machine("g6e.48xlarge"), 1)
+    choice = choice_of(LLAMA, OPTIONS, machine("g6e.48xlarge"), 1)
     assert (choice.verdict, round(choice.memory.total / GIB, 1), round(choice.usable / GIB, 1)) == ("tight", 36.9, 42.5)
 
 
@@ -78,13 +78,13 @@ def test_nothing_is_said_to_fit_with_experts(model: str) -> None:
 
 
 def test_states_that_are_larger_than_the_device_are_a_no_even_where_nothing_else_is_known() -> None:
-    choice = judged(known_models()["Mixtral-8x7B"].shape, SizeOptions(seq=8192, strategy="ddp"), machine("p5.48xlarge"), 1)
+    choice = choice_of(known_models()["Mixtral-8x7B"].shape, SizeOptions(seq=8192, strategy="ddp"), machine("p5.48xlarge"), 1)
     assert choice.verdict == "no"
 
 
 @pytest.mark.parametrize(("batch", "verdict"), [(4, "tight"), (8, "no")])
 def test_a_batch_that_is_too_large_is_answered_with_batch_one(batch: int, verdict: str) -> None:
-    choice = judged(LLAMA, dataclasses.replace(OPTIONS, batch=batch), machine("p5.48xlarge"), 1)
+    choice = choice_of(LLAMA, dataclasses.replace(OPTIONS, batch=batch), machine("p5.48xlarge"), 1)
     assert (choice.verdict, choice.band.low > 80 * GIB) == (verdict, verdict == "no")
     assert choice.reason.endswith("try --batch 1: 36.9")
 
@@ -95,18 +95,18 @@ def test_tensor_parallelism_stays_within_a_machine() -> None:
 
 
 def test_a_number_of_gpus_that_does_not_divide_is_said() -> None:
-    choice = judged(LLAMA, dataclasses.replace(OPTIONS, cp=2), machine("g5.xlarge"), 1)
+    choice = choice_of(LLAMA, dataclasses.replace(OPTIONS, cp=2), machine("g5.xlarge"), 1)
     assert (choice.verdict, choice.reason) == ("no", "1 GPU: not a multiple of tp x pp x cp = 2")
 
 
 def test_a_host_with_little_memory_makes_it_tight() -> None:
-    choice = judged(known_models()["Llama-3.2-1B"].shape, SizeOptions(seq=1024, loss="fused"), machine("g6e.xlarge"), 1)
+    choice = choice_of(known_models()["Llama-3.2-1B"].shape, SizeOptions(seq=1024, loss="fused"), machine("g6e.xlarge"), 1)
     assert choice.verdict == "tight"
     assert choice.reason.startswith("the GPUs have room; host memory may be too small: 40.8 of 28.6 GiB")
 
 
 def test_adapters_on_a_sharded_model_say_what_loading_may_need() -> None:
-    choice = judged(known_models()["Llama-3.1-70B"].shape, SizeOptions(seq=2048, strategy="lora"), machine("p4de.24xlarge"), 1)
+    choice = choice_of(known_models()["Llama-3.1-70B"].shape, SizeOptions(seq=2048, strategy="lora"), machine("p4de.24xlarge"), 1)
     assert choice.verdict == "tight"
     assert "a program that shards it after loading may need 177 of 76.0 GiB" in choice.reason
 
@@ -132,7 +132,7 @@ def test_exactly_so_many_machines_are_judged_where_asked() -> None:
 def test_what_fits_on_some_machines_fits_on_more_of_them(shape, memory_mib, nodes) -> None:  # type: ignore[no-untyped-def]
     one = Instance("x", "x", Gpu("x", memory_mib), 8)
     order = ["no", "tight", "fits"]
-    fewer, more = (judged(shape, OPTIONS, one, number) for number in (2**nodes, 2 ** (nodes + 1)))
+    fewer, more = (choice_of(shape, OPTIONS, one, number) for number in (2**nodes, 2 ** (nodes + 1)))
     assert order.index(more.verdict) >= order.index(fewer.verdict)
 
 

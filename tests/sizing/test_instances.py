@@ -28,7 +28,7 @@ def test_memory_is_in_mib_as_reported_and_not_the_gb_of_a_data_sheet() -> None:
 
 
 def test_a_verdict_turns_at_the_last_mebibyte() -> None:
-    from shunter.sizing.fits import judged
+    from shunter.sizing.fits import choice_of
     from shunter.sizing.formulas import memory
     from shunter.sizing.instances import Gpu, Instance
     from shunter.sizing.shapes import known_models
@@ -36,7 +36,7 @@ def test_a_verdict_turns_at_the_last_mebibyte() -> None:
     shape, options = known_models()["GPT-2"].shape, SizeOptions(seq=1024, strategy="ddp")
     high = memory(shape, options, "ddp", gpus=1, gpus_a_node=1).total * 1.2
     enough = -(-high // (0.95 * MIB))
-    verdicts = [judged(shape, options, Instance("x", "x", Gpu("x", int(mib)), 1), 1).verdict for mib in (enough - 1, enough)]
+    verdicts = [choice_of(shape, options, Instance("x", "x", Gpu("x", int(mib)), 1), 1).verdict for mib in (enough - 1, enough)]
     assert verdicts == ["tight", "fits"]
 
 

@@ -15,7 +15,7 @@ import yaml
 from shunter.errors import InputError
 from shunter.migrate.pods import admission
 from shunter.sizing import ManifestOptions, SizeOptions, size
-from shunter.sizing.fits import MachineChoice, judged
+from shunter.sizing.fits import MachineChoice, choice_of
 from shunter.sizing.instances import Instance, known_instances
 from shunter.sizing.manifests import HOLES, Manifests, manifests
 from shunter.sizing.nodes import CLUSTER
@@ -35,7 +35,7 @@ NAMED = {
 
 def choice(instance: str | Instance = "p5.48xlarge", nodes: int = 2, model: str = "Llama-3.1-8B") -> MachineChoice:
     machine = known_instances()[instance] if isinstance(instance, str) else instance
-    return judged(known_models()[model].shape, SizeOptions(seq=1024, strategy="fsdp"), machine, nodes)
+    return choice_of(known_models()[model].shape, SizeOptions(seq=1024, strategy="fsdp"), machine, nodes)
 
 
 def by_kind(made: Manifests) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def faults(obj: dict[str, Any]) -> list[str]:
 
 
 CLUSTER_NODES = Instance(
-    "nodes with H100", CLUSTER, known_instances()["p5.48xlarge"].gpu, 8, 100.0, 500_000, there=4, is_type=False
+    "nodes with H100", CLUSTER, known_instances()["p5.48xlarge"].gpu, 8, 100.0, 500_000, available=4, is_type=False
 )
 EVERY = [
     (instance, nodes, api, kueue, named)

@@ -27,7 +27,7 @@ def node(
 
 def test_alike_nodes_are_one_type_of_which_there_are_so_many() -> None:
     (found,) = instances_of([node("a"), node("b", memory="1900000Mi")])
-    assert (found.name, found.gpu.name, found.gpus, found.there) == ("p5.48xlarge", "H100", 8, 2)
+    assert (found.name, found.gpu.name, found.gpus, found.available) == ("p5.48xlarge", "H100", 8, 2)
     assert (found.cpu, found.memory_mib) == (191.45, 1_900_000)
 
 
@@ -88,6 +88,6 @@ def test_more_nodes_than_there_are_do_not_fit() -> None:
 
 def test_all_of_three_nodes_are_tried() -> None:
     nodes = instances_of([node(name, type="p4d.24xlarge") for name in "abc"])
-    assert nodes[0].there == 3
+    assert nodes[0].available == 3
     (option,) = size("Llama-2-70B", instances=nodes).choices
     assert option.choice.nodes == 3

@@ -51,7 +51,7 @@ def test_the_cost_is_time_by_price_and_only_the_price_where_no_time_is_known() -
     found = {option.choice.instance.name: option for option in size("Llama-3.1-8B", prices=PRICES).choices}
     dear = found["p5.48xlarge"]
     assert dear.cost is not None
-    assert dear.cost.total == pytest.approx([60 * seconds / 3600 for seconds in dear.pace.seconds])
+    assert dear.cost.total == pytest.approx([60 * seconds / 3600 for seconds in dear.throughput.seconds])
     untimed = found["g6e.48xlarge"].cost
     assert untimed is not None
     assert (untimed.hourly, untimed.total) == (60.0, None)

@@ -8,7 +8,7 @@ from shunter.sizing import SizeOptions, size
 
 
 def only(model: str, options: SizeOptions, on: str):  # type: ignore[no-untyped-def]
-    return size(model, options, on=on).choices[0].pace
+    return size(model, options, on=on).choices[0].throughput
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cli.tracking import shown_run
 from shunter.cluster.target import Target
-from shunter.fabrics.chosen import asked_profile, network_lines
+from shunter.fabrics.nccl_log import network_lines, requested_profile
 from shunter.jobs.description import description
 from shunter.jobs.evidence import evidence_of
 from shunter.jobs.finding import OnRefusal, find, ignore, own_pods
@@ -85,7 +85,7 @@ async def read(target: Target, wanted: str, namespace: str, on_refusal: OnRefusa
         last_log_lines(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
     )
     how_far = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
-    network, warning = network_lines(networks, asked_profile(annotations_of(job).get(FABRIC, ""), pods))
+    network, warning = network_lines(networks, requested_profile(annotations_of(job).get(FABRIC, ""), pods))
     beside = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))
     return list(description(job, evidence, logs, datetime.now(UTC), how_far, beside, diagnosed(job, evidence)))
 

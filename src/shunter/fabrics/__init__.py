@@ -1,9 +1,9 @@
-"""What jobs need to train over a cluster's fast network, one profile a YAML file: variables, devices, volumes, sidecars, and the
-machines that have it. Data: `launch.fabric` chooses the numbers, `launch.fabric_objects` puts them into objects. `settings` is
-about what people set by themselves.
+"""Profiles of fast networks, one YAML file each: variables, devices, volumes and sidecars that jobs need, and the machines that
+have the network. `launch.fabric` chooses the numbers, `launch.fabric_objects` adds them to objects. `settings` checks what users
+set themselves.
 
-Every profile sets NCCL_NET, so that NCCL stops where the network is missing: by itself it goes on over TCP, many times slower,
-and nobody notices.
+Every profile sets NCCL_NET, so that NCCL stops if the network is missing: by default it continues over TCP, which is many times
+slower and easily goes unnoticed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shunter.api.yaml import load_yaml
 NETWORK_VARIABLE = "NCCL_NET"
 INSTANCE_LABEL = "node.kubernetes.io/instance-type"
 NONE = "none"
-"""No profile: what is there without one."""
+"""The name for no profile."""
 
 
 class Variable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,15 +31,15 @@ class Variable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A resource that nodes with this network offer. A pod gets all of a node's, or `each_pod` of those that pods share."""
+    """A resource of nodes with this network. A pod gets all of a node's devices, or `each_pod` if pods share them."""
 
     name: str
     each_pod: int = 0
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A machine by the value of the label node.kubernetes.io/instance-type. `devices` is how many of the profile's first device
-    it has; `checked` whether anybody has seen that."""
+    """A machine type, as in the label node.kubernetes.io/instance-type. `devices` is its number of the profile's first device;
+    `checked`: verified on a real machine."""
 
     type: str
     gpus: int
@@ -51,8 +51,8 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One network. `network` is what NCCL calls it; volumes, mounts, annotations and sidecars are written as in a pod. `excluded`
-    says by the beginning of a machine's type why it is not for this profile although it has the network."""
+    """One network. `network` is NCCL's name for it; volumes, mounts, annotations and sidecars are as in a pod. `excluded` has the
+    reasons why machines that have the network cannot use the profile, by the beginning of their type."""
 
     name: str
     title: str
@@ -68,11 +68,11 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     excluded: dict[str, str] = {}
 
     def machine(self, type: str) -> Machine | None:
-        """The row of this type of machine; None where the profile has none."""
+        """The machine of this type; None if the profile has none."""
         return next((machine for machine in self.instances if machine.type == type), None)
 
     def exclusion(self, type: str) -> str:
-        """Why machines of this type are not for this profile; empty when they may be."""
+        """Why machines of this type cannot use the profile; empty if they can."""
         return next((why for beginning, why in self.excluded.items() if type.startswith(beginning)), "")
 
 

@@ -1,5 +1,5 @@
-"""Verdicts on network settings that people copy from one another: what is wrong, useless or slow, why, and what to do. One table,
-for `shunter run` and `shunter migrate scan`. Pure.
+"""Verdicts on common network settings that are wrong, useless or slow: the reason and the remedy. One table for `shunter run` and
+`shunter migrate scan`. Pure.
 
 Sources: the names in libnccl 2.30.7 and torch 2.15, NCCL's manual, AWS's notes on EFA, the code of aws-ofi-nccl.
 """
@@ -15,11 +15,11 @@ from shunter.fabrics import INSTANCE_LABEL, profiles
 EFA_RESOURCE = "vpc.amazonaws.com/efa"
 DEBUG_LEVELS = ("info", "trace")
 START_ONLY = ("NCCL_DEBUG_SUBSYS", "INIT")
-"""Beside NCCL_DEBUG=INFO: ranks print some lines when they form a group, one of which names the network, and nothing later."""
+"""With NCCL_DEBUG=INFO, ranks print only a few lines when they form a group, one of which names the network."""
 
 
 class Rule(NamedTuple):
-    """About one or more variables: for which values, how bad, and in half a sentence what they are."""
+    """A rule about one or more variables: for which values it applies, its severity, title, reason and remedy."""
 
     names: tuple[str, ...]
     applies: Callable[[str], bool]
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`setting` as people write it: `NCCL_NET=efa`."""
+    """A rule that applies to a setting, such as `NCCL_NET=efa`."""
 
     setting: str
     rule: Rule
@@ -139,19 +139,19 @@ BY_NAME = {name: rule for rule in RULES for name in rule.names}
 
 
 def variable_verdict(name: str, value: str) -> Verdict | None:
-    """What is to be said of a variable, if anything."""
+    """The verdict on a variable, if there is one."""
     rule = BY_NAME.get(name)
     return Verdict(f"{name}={value}", rule) if rule is not None and rule.applies(value) else None
 
 
-def is_answered(verdict: Verdict, beside: Collection[tuple[str, str]]) -> bool:
-    """Whether one of the variables that a container has beside this one takes the reason for the verdict away."""
+def is_resolved(verdict: Verdict, beside: Collection[tuple[str, str]]) -> bool:
+    """Whether another variable of the container makes the verdict unnecessary."""
     return verdict.setting.lower() == "nccl_debug=info" and START_ONLY in beside
 
 
 def efa_verdict(count: int, machines: Collection[str]) -> Verdict | None:
-    """What is to be said of a request for so many EFA interfaces on machines of these types; none of them may be known. A machine
-    whose primary interface is plain ENA has one less than the table says."""
+    """The verdict on a request for this number of EFA interfaces on machines of these types, which may be unknown. A machine
+    whose primary interface is plain ENA has one less than in the table."""
     has = {machine.type: machine.devices for machine in profiles()["efa"].instances if machine.devices}
     meant = {type: has[type] for type in machines if type in has}
     if meant:
@@ -169,8 +169,8 @@ def efa_verdict(count: int, machines: Collection[str]) -> Verdict | None:
 
 
 def verdicts_of(obj: Json) -> list[Verdict]:
-    """What is to be said of an object: of variables and requests of the containers in it, whatever its kind, and of the data of a
-    ConfigMap, which may become variables. Each setting once."""
+    """The verdicts on an object: on variables and requests of its containers, for any kind, and on the data of a ConfigMap, which
+    may become variables. Each setting once."""
     found = [verdict for variables in _environments(obj) for verdict in _verdicts(variables)]
     if obj.get("kind") == "ConfigMap":
         found += _verdicts([(name, str(value)) for name, value in (obj.get("data") or {}).items()])
@@ -181,7 +181,7 @@ def verdicts_of(obj: Json) -> list[Verdict]:
 
 def _verdicts(variables: Collection[tuple[str, str]]) -> list[Verdict | None]:
     found = (variable_verdict(name, value) for name, value in variables)
-    return [verdict for verdict in found if verdict is not None and not is_answered(verdict, variables)]
+    return [verdict for verdict in found if verdict is not None and not is_resolved(verdict, variables)]
 
 
 def _inner(value: Any) -> Iterator[Json]:

@@ -1,6 +1,7 @@
-"""The network that one job trains over: a profile, and the numbers that nodes or else its table say. Pure but for `find_fabric`.
+"""The network over which a job trains: a profile, and numbers of devices from the nodes or the profile's table. Pure except
+`find_fabric`.
 
-Nothing is guessed: where neither the nodes nor the table say how many devices a pod is to ask for, the job is refused.
+Nothing is guessed: if neither the nodes nor the table have the number of devices that a pod needs, the job is refused.
 """
 
 from __future__ import annotations
@@ -8,36 +9,35 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from shunter.api.formats import quantity
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
-from shunter.api.scheduling.pod_requests import GPU
+from shunter.api.scheduling.pod_requests import GPU, allocatable
 from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.fabrics import INSTANCE_LABEL, NONE, Device, Machine, Profile, Variable, profiles
-from shunter.fabrics.settings import is_answered, variable_verdict
+from shunter.fabrics.settings import is_resolved, variable_verdict
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 
 
 @dataclasses.dataclass(frozen=True)
 class Fabric:
-    """What a training node of a job gets: the profile's objects, `count` of a device (none where it is empty), and a machine of
-    this type if `instance` names one."""
+    """What a training node of a job needs: the profile, `count` of a device (none if it is empty), and the machine type
+    `instance` (any if it is empty)."""
 
     profile: Profile
     device: str = ""
     count: int = 0
     instance: str = ""
     source: str = ""
-    """Who says the number: `allocatable of 4 nodes`, `table, not checked`."""
+    """The source of the number: `allocatable of 4 nodes`, `table, not checked`."""
     gpus: int = 0
-    """Of a whole node; 0 where it is not known."""
+    """The number of GPUs of a node; 0 if unknown."""
 
     @property
     def environment(self) -> tuple[Variable, ...]:
-        """Variables for the containers: those of the profile, then those of the type of machine."""
+        """Variables for the containers: those of the profile, then those of the machine type."""
         machine = self.profile.machine(self.instance)
         return (*self.profile.environment, *(machine.environment if machine else ()))
 
@@ -49,7 +49,7 @@ class Fabric:
 
 
 async def find_fabric(client: Client, name: str, instance: str = "") -> Fabric | None:
-    """The fabric of this name with the numbers of the cluster's nodes; None for none."""
+    """The fabric of this name, with the numbers of the cluster's nodes; None without a profile."""
     profile = require_profile(name, instance)
     if profile is None:
         return None
@@ -61,7 +61,8 @@ async def find_fabric(client: Client, name: str, instance: str = "") -> Fabric |
 
 
 def require_profile(name: str, instance: str = "") -> Profile | None:
-    """The profile of a name; None for an empty one and `none`. InputError for another, and for an instance without a profile."""
+    """The profile of this name; None for an empty name and `none`. InputError for an unknown one, and for an instance without
+    one."""
     if name in ("", NONE):
         if instance:
             raise InputError(f"--instance {instance} needs --fabric.", f"Add --fabric, one of {_names()}.")
@@ -73,9 +74,8 @@ def require_profile(name: str, instance: str = "") -> Profile | None:
 
 
 def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = "") -> Fabric:
-    """The fabric of a job on machines of this type, of any type that has it where none is named. `nodes` is None where they may
-    not be looked at. InputError where the number of devices, or the machine, is not known, and for a machine that the
-    profile excludes."""
+    """The fabric of a job on machines of this type, or of any type if it is empty. `nodes` is None if they may not be listed.
+    InputError if the number of devices or the machine is unknown, or the profile excludes the machine."""
     if why := profile.exclusion(instance):
         raise InputError(
             f"--instance {instance}: {why}.", "Omit --fabric, and set the required resources and variables in a TrainJob."
@@ -101,35 +101,35 @@ def fabric_of(profile: Profile, nodes: Sequence[Json] | None, instance: str = ""
             "Name the machine type: --instance TYPE.",
         )
     source = f"allocatable of {count(len(having), 'node')}"
-    gpus = max(_amount(node, GPU) for node in having)
+    gpus = int(max(allocatable(node, GPU) for node in having))
     return Fabric(profile, device.name, device.each_pod or min(counts.values()), instance, source, gpus)
 
 
 def notes(fabric: Fabric | None, environment: Iterable[Json], gpus: int) -> list[str]:
-    """Sentences for the user: which of their own variables, which win, stand in place of the profile's, which do not do what they
-    seem to, and what the network costs that is not used."""
-    said = []
+    """Sentences for the user: which of their variables override the profile's, which have no or another effect than expected, and
+    which GPUs stay unused."""
+    found = []
     ours = {variable.name: variable for variable in fabric.environment} if fabric else {}
     environment = list(environment)
     beside = [(given["name"], given.get("value", "")) for given in environment]
     for given in environment:
         name, value = given["name"], given.get("value")
         if fabric and name in ours and value != ours[name].value:
-            said.append(
+            found.append(
                 f"{name}={'the value of a Secret' if value is None else value} is taken in place of {ours[name].value!r}, which "
                 f"--fabric {fabric.profile.name} sets for this reason: {ours[name].why}"
             )
         verdict = variable_verdict(name, value) if name not in ours and value is not None else None
-        if verdict is not None and not is_answered(verdict, beside):
-            said.append(str(verdict))
+        if verdict is not None and not is_resolved(verdict, beside):
+            found.append(str(verdict))
     if fabric and fabric.device and 0 < gpus < fabric.gpus:
         taken = f"{fabric.count} {fabric.device}"
-        said.append(f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs: no other such job fits on it")
-    return said
+        found.append(f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs: no other such job fits on it")
+    return found
 
 
 def _by_machine(profile: Profile, seen: Sequence[Json], nodes: Sequence[Json] | None, instance: str) -> Fabric:
-    """For a network that is no resource of nodes: what it needs depends on the machine alone."""
+    """The fabric of a network that is not a resource of nodes: it depends only on the machine."""
     types = sorted({_type(node) for node in seen})
     if len(types) > 1:
         raise InputError(
@@ -137,7 +137,7 @@ def _by_machine(profile: Profile, seen: Sequence[Json], nodes: Sequence[Json] | 
             "Name the machine type: --instance TYPE.",
         )
     if not (instance or types):
-        raise _unseen(profile, nodes)
+        raise _not_found(profile, nodes)
     machine = _known(profile, instance or types[0])
     source = f"{count(len(seen), 'node')} of that type" if seen else "no node of that type is seen"
     return Fabric(profile, instance=machine.type, source=source, gpus=machine.gpus)
@@ -145,7 +145,7 @@ def _by_machine(profile: Profile, seen: Sequence[Json], nodes: Sequence[Json] | 
 
 def _by_table(profile: Profile, nodes: Sequence[Json] | None, instance: str) -> Fabric:
     if not instance:
-        raise _unseen(profile, nodes)
+        raise _not_found(profile, nodes)
     machine = _known(profile, instance)
     if not machine.devices:
         raise InputError(f"--fabric {profile.name}: {instance} has none.", f"Name one that has: {_types(profile)}.")
@@ -166,7 +166,7 @@ def _known(profile: Profile, instance: str) -> Machine:
     )
 
 
-def _unseen(profile: Profile, nodes: Sequence[Json] | None) -> InputError:
+def _not_found(profile: Profile, nodes: Sequence[Json] | None) -> InputError:
     what = profile.devices[0].name if profile.devices else profile.title
     why = "nodes may not be listed" if nodes is None else f"no node has {what}"
     return InputError(f"--fabric {profile.name}: {why}.", f"Name the machine type: --instance {_types(profile)}.")
@@ -179,11 +179,7 @@ def _carriers(profile: Profile, nodes: Sequence[Json]) -> list[Json]:
 
 
 def _offered(node: Json, device: Device) -> int:
-    return _amount(node, device.name)
-
-
-def _amount(node: Json, resource: str) -> int:
-    return int(quantity.parse((node.get("status", {}).get("allocatable") or {}).get(resource, 0)))
+    return int(allocatable(node, device.name))
 
 
 def _type(node: Json) -> str:

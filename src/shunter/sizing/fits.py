@@ -1,8 +1,8 @@
-"""On which machines a training fits, and why not on others. Pure.
+"""The machines on which a training fits, and why it does not fit on others. Pure.
 
-The formulas are off by some tens of per cent (docs/sizing.md), so a verdict is about a band: `fits` only when its upper end does,
-`no` when what no batch makes smaller is larger than the device, or the formula is and no batch is left to lower; between is
-`tight`. What has no measurements behind it (pipeline parallelism, experts) gets no verdict.
+The formulas are off by some tens of per cent (docs/sizing.md), so a verdict is about a range: `fits` if the upper end fits; `no`
+if the part that does not depend on the batch exceeds the device, or the formula does and the batch cannot be reduced; otherwise
+`tight`. Without measurements (pipeline parallelism, experts) there is no verdict.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Verdict = Literal["fits", "tight", "no", "unknown"]
 
 GIB: Final = 2**30
 USABLE: Final = 0.95
-"""Of a device: CUDA's context and NCCL's buffers take the rest."""
+"""The usable share of a device; CUDA's context and NCCL's buffers need the rest."""
 BELOW: Final = 0.30
 ABOVE: Final = 0.20
 ABOVE_TP: Final = 0.30
 ABOVE_QLORA: Final = 0.30
 HOST_BYTES_A_RANK: Final = 4 * GIB
-"""Of host memory, beside the copies for loading and saving: the interpreter, torch, buffers of the data loader."""
+"""Host memory of a rank besides the copies for loading and saving: interpreter, torch, buffers of the data loader."""
 
 
 @dataclasses.dataclass(frozen=True)
 class MemoryRange:
-    """Bytes: what the formula says, and between which ends measurements lie."""
+    """The result of the formula in bytes, and the range of measurements."""
 
     low: float
     formula: float
@@ -41,7 +41,7 @@ class MemoryRange:
 
 @dataclasses.dataclass(frozen=True)
 class MachineChoice:
-    """A number of machines of one type, and whether the training fits on it."""
+    """A number of machines of one type, and whether the training fits on them."""
 
     instance: Instance
     nodes: int
@@ -55,7 +55,7 @@ class MachineChoice:
 
     @property
     def gpus(self) -> int:
-        """Of all nodes together."""
+        """The number of GPUs of all nodes."""
         return self.nodes * self.instance.gpus
 
 
@@ -66,16 +66,16 @@ def band(options: SizeOptions, sharding: Sharding, needed: Memory) -> MemoryRang
 
 
 def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> MachineChoice:
-    """The fewest machines of this type on which the training fits, else is tight by the formula; else why not, on the most that
-    there are. With `options.nodes` the verdict on exactly so many."""
+    """The fewest machines of this type on which the training fits, else on which it is tight; else the largest number, with the
+    reason. With `options.nodes`, exactly that many."""
     if options.nodes:
-        choice = judged(shape, options, instance, options.nodes)
-        if instance.there and options.nodes > instance.there:
-            return dataclasses.replace(choice, verdict="no", reason=f"the cluster has only {instance.there} of them")
+        choice = choice_of(shape, options, instance, options.nodes)
+        if instance.available and options.nodes > instance.available:
+            return dataclasses.replace(choice, verdict="no", reason=f"the cluster has only {instance.available} of them")
         return choice
     tight: MachineChoice | None = None
     for nodes in _node_counts(instance):
-        last = judged(shape, options, instance, nodes)
+        last = choice_of(shape, options, instance, nodes)
         if last.verdict == "fits":
             if tight is None or tight.verdict != "tight":
                 return last
@@ -85,11 +85,11 @@ def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Machi
             tight = last
     if tight is not None:
         return tight
-    # Any number of GPUs was tried: what is over then is so by what cannot be shared out.
+    # All numbers of GPUs were tried, so the unsharded parts alone are too large.
     return last if last.verdict in ("no", "unknown") else dataclasses.replace(last, verdict="no", reason=_excess(last))
 
 
-def judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -> MachineChoice:
+def choice_of(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -> MachineChoice:
     """The verdict on exactly so many machines, with the strategy asked for; `auto` takes DDP where that fits, else FSDP."""
     gpus = nodes * instance.gpus
     parts = options.tp * options.pp * options.cp
@@ -99,12 +99,12 @@ def judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -
         needed = memory(shape, options, sharding, gpus=max(gpus, parts), gpus_a_node=instance.gpus)
         usable = instance.gpu.memory_mib * MIB * USABLE
         return MachineChoice(instance, nodes, sharding, needed, band(options, sharding, needed), usable, "no", reason)
-    choices = [_judged(shape, options, instance, nodes, sharding) for sharding in _shardings(options, gpus)]
+    choices = [_choice_with(shape, options, instance, nodes, sharding) for sharding in _shardings(options, gpus)]
     return next((choice for choice in choices if choice.verdict == "fits"), choices[-1])
 
 
 def obstacle(options: SizeOptions, instance: Instance) -> str:
-    """What speaks against this type of machine whatever the model needs; empty for nothing."""
+    """Why this machine type is unsuitable for any model; empty if it is suitable."""
     if options.precision != "fp32" and not instance.gpu.bf16:
         return f"{instance.gpu.name} has no bf16 (--precision fp32 would be slow)"
     if options.tp > instance.gpus:
@@ -113,7 +113,7 @@ def obstacle(options: SizeOptions, instance: Instance) -> str:
 
 
 def unmodelled(shape: Shape, options: SizeOptions) -> str:
-    """Why no verdict is possible: what the formulas were never held against measurements of; empty for nothing."""
+    """Why no verdict is possible: the formulas were not validated for this case; empty if they were."""
     if options.pp > 1:
         return "pipeline parallelism is not modeled (a published run needed 50 % more than the formula)"
     if shape.experts:
@@ -121,7 +121,7 @@ def unmodelled(shape: Shape, options: SizeOptions) -> str:
     return ""
 
 
-def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, sharding: Sharding) -> MachineChoice:
+def _choice_with(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, sharding: Sharding) -> MachineChoice:
     needed = memory(shape, options, sharding, gpus=nodes * instance.gpus, gpus_a_node=instance.gpus)
     device = instance.gpu.memory_mib * MIB
     usable, limits = device * USABLE, band(options, sharding, needed)
@@ -159,27 +159,28 @@ def _judged(shape: Shape, options: SizeOptions, instance: Instance, nodes: int, 
 
 
 def gib(size: float) -> str:
-    """Bytes in GiB, with a decimal where it matters: 0.52, 8.4, 36.9, 412."""
+    """Bytes in GiB, with up to two decimals: 0.52, 8.4, 36.9, 412."""
     amount = size / GIB
     return f"{amount:.2f}" if amount < 1 else f"{amount:,.1f}" if amount < 100 else f"{amount:,.0f}"
 
 
 def host_bytes(sharding: Sharding, needed: Memory, gpus: int) -> float:
-    """Host memory of a machine: copies of what each of its GPUs holds, for loading and for saving (adapters are small: one copy),
-    and the processes. A judgement, not a measurement."""
+    """The host memory of a machine: copies of the states of each of its GPUs for loading and saving (one copy for adapters), and
+    the processes. An estimate, not a measurement."""
     copies = 1 if sharding in ("lora", "qlora") else 2
     return gpus * (copies * needed.states + HOST_BYTES_A_RANK)
 
 
 def _missing_host_memory(instance: Instance, sharding: Sharding, needed: Memory) -> str:
-    wanted, there = host_bytes(sharding, needed, instance.gpus), instance.memory_mib * MIB
-    if not there or wanted <= there:
+    needed_bytes, present = host_bytes(sharding, needed, instance.gpus), instance.memory_mib * MIB
+    if not present or needed_bytes <= present:
         return ""
-    return f"the GPUs have room; host memory may be too small: {gib(wanted)} of {gib(there)} GiB to load and save checkpoints"
+    amounts = f"{gib(needed_bytes)} of {gib(present)} GiB"
+    return f"the GPUs have room; host memory may be too small: {amounts} to load and save checkpoints"
 
 
 def _excess(choice: MachineChoice) -> str:
-    """Why there is not enough memory: what could not be shared out if that alone is too much, else the sum."""
+    """Why there is not enough memory: the parts that are not sharded, if they alone are too large, else the sum."""
     needed, usable = choice.memory, choice.usable
     rest = needed.total - needed.states
     if rest > usable:
@@ -189,8 +190,8 @@ def _excess(choice: MachineChoice) -> str:
 
 
 def _loading(shape: Shape, options: SizeOptions, sharding: Sharding, gpus: int, usable: float) -> str:
-    """What is said where adapters train on a sharded model that would not pass through one GPU as a whole: programs that shard a
-    model only once it is there hold all of it and their part (measured with LitGPT)."""
+    """A warning for adapters on a sharded model that does not fit on one GPU: programs that shard a model after loading it need
+    memory for all of it and their part (measured with LitGPT); else empty."""
     width = 4 if options.precision == "fp32" else 2
     whole = width * shape.total * (1 + 1 / gpus) * (1 + ABOVE)
     if sharding != "lora" or gpus == 1 or whole <= usable:
@@ -206,7 +207,7 @@ def _shardings(options: SizeOptions, gpus: int) -> list[Sharding]:
 
 
 def _node_counts(instance: Instance) -> Iterator[int]:
-    nodes, most = 1, instance.there or MOST_NODES
+    nodes, most = 1, instance.available or MOST_NODES
     while nodes < most:
         yield nodes
         nodes *= 2

@@ -1,4 +1,4 @@
-"""Machines with GPUs: those of instances.yaml, and the choice of them."""
+"""Machines with GPUs: those of instances.yaml, and how users select them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIB = 2**20
 
 
 class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of GPU. Without `mfu` nothing is known of its speed in training."""
+    """A kind of GPU. Without `mfu`, its speed in training is unknown."""
 
     name: str
     memory_mib: int
@@ -30,7 +30,7 @@ class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """A type of machine. `cpu` (cores) and `memory_mib` are what pods may request, 0 where that is not known."""
+    """A machine type. `cpu` (cores) and `memory_mib` are what pods may request, 0 if unknown."""
 
     name: str
     provider: str
@@ -41,12 +41,12 @@ class Instance:
     efa: int = 0
     nvme_gb: int = 0
     gbps: float = 0
-    there: int = 0
-    """How many of them there are; 0: as many as are asked for."""
+    available: int = 0
+    """The number of such machines; 0: unlimited."""
     note: str = ""
     """Why no verdict is possible on it."""
     is_type: bool = True
-    """Whether `name` is what nodes carry in the label node.kubernetes.io/instance-type."""
+    """Whether `name` is the value of the label node.kubernetes.io/instance-type."""
 
 
 @cache
@@ -63,13 +63,13 @@ def known_instances() -> dict[str, Instance]:
 
 
 def chosen_instances(text: str) -> list[Instance]:
-    """What `aws`, `azure`, `aws:p5.48xlarge,g5.48xlarge` or `p5.48xlarge` name; all of AWS for an empty text. InputError for a
-    name that is not known, and for a machine that another cloud has."""
+    """The machines of a text such as `aws`, `aws:p5.48xlarge,g5.48xlarge` or `p5.48xlarge`; all of AWS for an empty text.
+    InputError for an unknown name, and for a machine of another cloud."""
     chosen: list[Instance] = []
     providers = {instance.provider for instance in known_instances().values()}
     provider = ""
     for word in text.split(",") if text else ["aws"]:
-        # A cloud stands before the first of its machines: aws:p5.48xlarge,g5.48xlarge.
+        # A cloud precedes the first of its machines: aws:p5.48xlarge,g5.48xlarge.
         before, _, name = word.strip().rpartition(":")
         provider = before or provider
         if name in providers and not before:

@@ -1,7 +1,7 @@
-"""The nodes that a cluster has, as machines to size for: what they offer to pods (allocatable), whether it is free or taken.
+"""The nodes of a cluster as machines: their allocatable resources, free or in use.
 
-The memory of a GPU is what NVIDIA's feature discovery labels say, else that of the instance type; where neither is known there
-is no verdict. `cluster_instances` reads, the rest is pure.
+The memory of a GPU is that of NVIDIA's feature discovery labels, else that of the instance type; if both are unknown there is no
+verdict. `cluster_instances` reads, the rest is pure.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Final
 
 import msgspec
 
-from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
-from shunter.api.scheduling.pod_requests import GPU
+from shunter.api.scheduling.pod_requests import GPU, allocatable
 from shunter.errors import EnvironmentProblem
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.fabrics.settings import EFA_RESOURCE
@@ -38,12 +37,11 @@ _NAMES = {
     "NVIDIA-B200": "B200",
     "NVIDIA-B300": "B300",
 }
-"""How GPUs are called by the driver (ends of nvidia.com/gpu.product), and here."""
+"""Our names of GPUs, by the end of nvidia.com/gpu.product."""
 
 
 async def cluster_instances(client: Client) -> list[Instance]:
-    """The machines with GPUs of a cluster. EnvironmentProblem for a cluster that has none; whatever the API server answers when
-    nodes may not be listed."""
+    """The machines with GPUs of a cluster. EnvironmentProblem if it has none; ApiError if nodes may not be listed."""
     found = instances_of((await client.list(NODES)).items)
     if not found:
         raise EnvironmentProblem(
@@ -53,11 +51,11 @@ async def cluster_instances(client: Client) -> list[Instance]:
 
 
 def instances_of(nodes: Iterable[Json]) -> list[Instance]:
-    """The nodes that offer GPUs, those that are alike together: by type of machine, GPU and number of GPUs. Of several that
-    differ in what else they offer, the least counts."""
+    """The nodes with GPUs, grouped by machine type, GPU and number of GPUs. If nodes of a group differ in other resources, the
+    smallest amount counts."""
     groups: dict[tuple[str, Gpu, str, int], list[Json]] = defaultdict(list)
     for node in nodes:
-        if gpus := _amount(node, GPU):
+        if gpus := int(allocatable(node, GPU)):
             labels = node["metadata"].get("labels") or {}
             gpu, note = _gpu(labels)
             groups[labels.get(INSTANCE_LABEL, ""), gpu, note, gpus].append(node)
@@ -67,10 +65,10 @@ def instances_of(nodes: Iterable[Json]) -> list[Instance]:
             provider=CLUSTER,
             gpu=gpu,
             gpus=gpus,
-            cpu=float(min(quantity.parse(_allocatable(node).get("cpu", 0)) for node in alike)),
-            memory_mib=min(_amount(node, "memory") for node in alike) // 2**20,
-            efa=min(_amount(node, EFA_RESOURCE) for node in alike),
-            there=len(alike),
+            cpu=float(min(allocatable(node, "cpu") for node in alike)),
+            memory_mib=int(min(allocatable(node, "memory") for node in alike)) // 2**20,
+            efa=int(min(allocatable(node, EFA_RESOURCE) for node in alike)),
+            available=len(alike),
             note=note,
             is_type=bool(type),
         )
@@ -79,7 +77,7 @@ def instances_of(nodes: Iterable[Json]) -> list[Instance]:
 
 
 def _gpu(labels: Json) -> tuple[Gpu, str]:
-    """The GPU of a node by its labels, and why no verdict is possible on it."""
+    """The GPU of a node by its labels, and why no verdict is possible; the reason is empty if one is."""
     product = str(labels.get(_PRODUCT, ""))
     type = known_instances().get(str(labels.get(INSTANCE_LABEL, "")))
     name = next((ours for theirs, ours in _NAMES.items() if product.removesuffix("-SHARED").endswith(theirs)), "")
@@ -98,11 +96,3 @@ def _gpu(labels: Json) -> tuple[Gpu, str]:
     if gpu is not None:
         return gpu, ""
     return Gpu(product or "GPU", 0), f"the memory of its GPUs is not known: label {_MEMORY} is missing"
-
-
-def _allocatable(node: Json) -> Json:
-    return (node.get("status") or {}).get("allocatable") or {}
-
-
-def _amount(node: Json, resource: str) -> int:
-    return int(quantity.parse(_allocatable(node).get(resource, 0)))

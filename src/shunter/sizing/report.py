@@ -1,4 +1,4 @@
-"""A sizing as text: the answer, then the reasons, then what was rejected. Pure; `width` is in columns."""
+"""A sizing as text: the result, then the reasons, then the rejected machines. Pure; `width` is in columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def report(sizing: Sizing, width: int) -> list[str]:
 
 
 def brief(number: float) -> str:
-    """`1B`, `1.5T`, `350M`, `8030261248` where no unit is exact."""
+    """`1B`, `1.5T`, `350M`; `8,030,261,248` if no unit is exact."""
     for unit, letter in _UNITS:
         if unit <= number < 1000 * unit and number * 100 % unit == 0:
             return f"{number / unit:g}{letter}"
@@ -40,7 +40,7 @@ def brief(number: float) -> str:
 
 
 def two_digits(number: float) -> str:
-    """Rounded to two digits that mean something: 45,090 is `45,000`, 4.47 `4.5`."""
+    """Rounded to two significant digits: 45,090 is `45,000`, 4.47 is `4.5`."""
     if number >= 100:
         digits = len(str(int(number))) - 2
         return f"{round(number, -digits):,.0f}"
@@ -97,7 +97,7 @@ def _gpus(choice: MachineChoice) -> str:
 
 
 def _row(word: str, option: Option, sizing: Sizing, columns: _Columns, width: int) -> list[str]:
-    """The line of a type of machine. What is said of it goes on in lines below where it does not fit beside."""
+    """The line of a machine type; text that does not fit continues on the next lines."""
     choice = option.choice
     start = f"{word:{_INDENT}} {_machines(choice, sizing):{columns.machines}}  {_gpus(choice):{columns.gpus}}"
     parts = []
@@ -119,12 +119,12 @@ def _row(word: str, option: Option, sizing: Sizing, columns: _Columns, width: in
 
 
 def _time(option: Option, sizing: Sizing) -> str:
-    pace = option.pace
-    if pace.unknown:
-        return f"no time ({pace.unknown})"
-    slow, fast = map(two_digits, pace.tokens_a_second)
-    share = f"{pace.mfu[0] * 100:.0f}-{pace.mfu[1] * 100:.0f} % MFU"
-    return f"{slow}-{fast} tokens/s at {share}: {brief(sizing.options.tokens)} in {duration(*pace.seconds)}"
+    speed = option.throughput
+    if speed.unknown:
+        return f"no time ({speed.unknown})"
+    slow, fast = map(two_digits, speed.tokens_a_second)
+    share = f"{speed.mfu[0] * 100:.0f}-{speed.mfu[1] * 100:.0f} % MFU"
+    return f"{slow}-{fast} tokens/s at {share}: {brief(sizing.options.tokens)} in {duration(*speed.seconds)}"
 
 
 def _money(cost: Cost, sizing: Sizing) -> str:

@@ -1,4 +1,4 @@
-"""The whole answer: what a training needs, where it fits, how long it takes and what it costs."""
+"""The estimate for a training: its memory, the machines on which it fits, its duration and its cost."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from shunter.sizing.levers import levers
 from shunter.sizing.options import SizeOptions, parameter_count
 from shunter.sizing.prices import Prices
 from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
-from shunter.sizing.throughput import Throughput, pace
+from shunter.sizing.throughput import Throughput, throughput
 
 LONGEST: Final = 8192
-"""Tokens of a sequence where none are asked for."""
+"""The default of tokens per sequence."""
 _ORDER: Final[tuple[Verdict, ...]] = ("fits", "tight", "unknown", "no")
 
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """Money for all tokens asked for: the least and the most; for an hour where no time is known."""
+    """The cost of an hour, and of all tokens (lowest and highest), or None if the duration is unknown."""
 
     currency: str
     hourly: float
@@ -33,32 +33,32 @@ class Cost:
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """A choice of machines with its time and its price."""
+    """A choice of machines, with its throughput and its cost."""
 
     choice: MachineChoice
-    pace: Throughput
+    throughput: Throughput
     cost: Cost | None
 
     @property
     def verdict(self) -> Verdict:
-        """That of the choice: whether the training fits on these machines."""
+        """Whether the training fits on these machines."""
         return self.choice.verdict
 
     @property
     def reason(self) -> str:
-        """Why the verdict is not `fits`; empty where it is."""
+        """Why the verdict is not `fits`; empty if it is."""
         return self.choice.reason
 
 
 @dataclasses.dataclass(frozen=True)
 class Sizing:
-    """What `shunter size` prints. `choices` hold one entry a type of machine, those that fit first."""
+    """The result of `shunter size`. `choices` has one entry for each machine type, those that fit first."""
 
     shape: Shape
     options: SizeOptions
     choices: tuple[Option, ...]
     levers: tuple[str, ...]
-    """Options that would let it fit, where nothing does."""
+    """If nothing fits: the options with which it would fit."""
     prices: Prices | None = None
 
     @property
@@ -71,7 +71,7 @@ class Sizing:
         return [option for option in self.choices if option.verdict in verdicts]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; bytes, seconds and tokens are in their field's name."""
+        """The result as JSON; field names include the units (bytes, seconds, tokens)."""
         shape, options = self.shape, self.options
         return {
             "model": {
@@ -102,22 +102,23 @@ def size(
     instances: Sequence[Instance] | None = None,
     prices: Prices | None = None,
 ) -> Sizing:
-    """What the training of a model needs and where it fits.
+    """Estimates the memory of a training, and the machines on which it fits.
 
-    `model` is a known name (`Llama-3.1-8B`) or the path of a config.json; `parameters` (`8B`) stands in its place. Machines are
-    those that `on` names, as `--on` does (all of AWS where it is empty), or `instances`, as `nodes.cluster_instances` reads
-    them. Memory is in bytes, time in seconds. Raises InputError for what cannot be meant. Asks no network.
+    `model` is a known name (`Llama-3.1-8B`) or the path of a config.json; `parameters` (`8B`) may be given instead. Machines are
+    those of `on`, as in `--on` (all of AWS if empty), or `instances`, as returned by `nodes.cluster_instances`. Memory is in
+    bytes, time in seconds. Raises InputError for invalid input. Makes no network requests.
     """
     options = options or SizeOptions()
     shape = _shape(model, parameters)
-    options = _fitted(shape, options)
+    options = _completed(shape, options)
     chosen = list(instances) if instances is not None else chosen_instances(on)
     if not chosen:
         raise InputError("size: no machines to size for.", "Omit instances to use those of AWS.")
     choices = [best_choice(shape, options, instance) for instance in chosen]
     if instances is None and not _names_types(on):
-        choices = _one_a_gpu(choices)
-    found = [Option(choice, pace(shape, options, choice), _cost(shape, options, choice, prices)) for choice in choices]
+        choices = _best_per_gpu(choices)
+    speeds = [throughput(shape, options, choice) for choice in choices]
+    found = [Option(choice, speed, _cost(choice, speed, prices)) for choice, speed in zip(choices, speeds, strict=True)]
     found.sort(key=lambda option: _rank(option))
     usable = [option for option in found if option.verdict in ("fits", "tight")]
     return Sizing(shape, options, tuple(found), () if usable else tuple(levers(shape, options, chosen)), prices)
@@ -136,8 +137,8 @@ def _shape(model: str, parameters: str) -> Shape:
     return shape_named(model)
 
 
-def _fitted(shape: Shape, options: SizeOptions) -> SizeOptions:
-    """The options with the length of sequences filled in. InputError for those that this model cannot have."""
+def _completed(shape: Shape, options: SizeOptions) -> SizeOptions:
+    """The options with the sequence length set. InputError for options that are invalid for this model."""
     seq = options.seq or min(LONGEST, shape.positions or LONGEST)
     if shape.positions and seq > shape.positions:
         raise InputError(f"--seq {seq}: {shape.name} has {shape.positions} positions.", f"Use --seq {shape.positions}, or less.")
@@ -164,12 +165,12 @@ def _fitted(shape: Shape, options: SizeOptions) -> SizeOptions:
 
 
 def _names_types(on: str) -> bool:
-    """Whether machines are named one by one, so that each is to be answered for."""
+    """Whether `on` names single machine types, so that each gets an entry."""
     return any(char.isdigit() for char in on)
 
 
-def _one_a_gpu(choices: Sequence[MachineChoice]) -> list[MachineChoice]:
-    """Of each kind of GPU the best machine: the fewest of it that fit, then the smallest."""
+def _best_per_gpu(choices: Sequence[MachineChoice]) -> list[MachineChoice]:
+    """The best machine for each kind of GPU: the fewest machines on which it fits, then the fewest GPUs."""
     best: dict[str, MachineChoice] = {}
     for choice in choices:
         known = best.get(choice.instance.gpu.name)
@@ -179,24 +180,25 @@ def _one_a_gpu(choices: Sequence[MachineChoice]) -> list[MachineChoice]:
 
 
 def _preference(choice: MachineChoice) -> tuple[int, int, int]:
-    # Where nothing fits the largest machine speaks for its GPU.
+    # If nothing fits, the largest machine represents its GPU.
     sign = 1 if choice.verdict in ("fits", "tight") else -1
     return _ORDER.index(choice.verdict), sign * choice.nodes, sign * choice.gpus
 
 
 def _rank(option: Option) -> tuple[float, ...]:
-    """The cheapest training first, then those with a price but no time, then those without a price, the fewest machines first."""
+    """The sort key: the cheapest training first, then those without duration, then those without price; then the fewest
+    machines."""
     choice, cost = option.choice, option.cost
     price = (2.0, 0.0) if cost is None else (1.0, cost.hourly) if cost.total is None else (0.0, cost.total[1])
-    speed = option.pace.tokens_a_second[1]
+    speed = option.throughput.tokens_a_second[1]
     return (_ORDER.index(option.verdict), *price, choice.nodes, choice.gpus, choice.instance.gpu.memory_mib, -speed)
 
 
-def _cost(shape: Shape, options: SizeOptions, choice: MachineChoice, prices: Prices | None) -> Cost | None:
+def _cost(choice: MachineChoice, speed: Throughput, prices: Prices | None) -> Cost | None:
     if prices is None or choice.instance.name not in prices.hourly:
         return None
     hourly = prices.hourly[choice.instance.name] * choice.nodes
-    seconds = pace(shape, options, choice).seconds
+    seconds = speed.seconds
     total = (hourly * seconds[0] / 3600, hourly * seconds[1] / 3600) if seconds[1] else None
     return Cost(prices.currency, hourly, total)
 
@@ -212,7 +214,7 @@ def _needs_json(choice: MachineChoice) -> dict[str, Any]:
 
 
 def _option_json(option: Option) -> dict[str, Any]:
-    choice, pace, cost = option.choice, option.pace, option.cost
+    choice, speed, cost = option.choice, option.throughput, option.cost
     return {
         "verdict": choice.verdict,
         "instance": choice.instance.name,
@@ -223,9 +225,9 @@ def _option_json(option: Option) -> dict[str, Any]:
         "usableBytesPerGpu": round(choice.usable),
         **_needs_json(choice),
         **({"reason": choice.reason} if choice.reason else {}),
-        "tokensPerSecond": [round(value) for value in pace.tokens_a_second] if not pace.unknown else None,
-        "mfu": list(pace.mfu) if not pace.unknown else None,
-        "seconds": [round(value) for value in pace.seconds] if not pace.unknown else None,
-        **({"noTime": pace.unknown} if pace.unknown else {}),
+        "tokensPerSecond": [round(value) for value in speed.tokens_a_second] if not speed.unknown else None,
+        "mfu": list(speed.mfu) if not speed.unknown else None,
+        "seconds": [round(value) for value in speed.seconds] if not speed.unknown else None,
+        **({"noTime": speed.unknown} if speed.unknown else {}),
         **({"cost": {"currency": cost.currency, "hourly": cost.hourly, "total": cost.total}} if cost else {}),
     }

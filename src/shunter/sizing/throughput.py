@@ -1,4 +1,4 @@
-"""How fast a training runs and how long it takes, where that has been measured on such GPUs. Pure."""
+"""The throughput and duration of a training, if measurements of such GPUs are published. Pure."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from shunter.sizing.options import SizeOptions
 from shunter.sizing.shapes import Shape
 
 LONG: Final = 16_384
-"""Sequences of more tokens were measured apart: attention takes more of the time."""
+"""Longer sequences have their own measurements: attention takes more of the time."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Throughput:
-    """Both ends of a range, the slower first; `unknown` says why there is none, the figures are then 0."""
+    """A range, the slower end first. If it is unknown, `unknown` has the reason and the figures are 0."""
 
     tokens_a_second: tuple[float, float] = (0, 0)
     mfu: tuple[float, float] = (0, 0)
     seconds: tuple[float, float] = (0, 0)
-    """For all tokens asked for, the shorter first."""
+    """The duration for all tokens, the shorter first."""
     unknown: str = ""
 
 
-def pace(shape: Shape, options: SizeOptions, choice: MachineChoice) -> Throughput:
-    """The range for all GPUs of a choice. Only what was measured gives one: full training in bf16, sharded or replicated over all
-    GPUs, on GPUs whose share of their peak somebody has published."""
+def throughput(shape: Shape, options: SizeOptions, choice: MachineChoice) -> Throughput:
+    """The throughput of all GPUs of a choice. Known only for full training in bf16, sharded or replicated over all GPUs, on GPUs
+    with a published MFU."""
     gpu = choice.instance.gpu
     share = gpu.mfu_long if options.seq > LONG else gpu.mfu
     if share is None:

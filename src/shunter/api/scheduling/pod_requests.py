@@ -153,3 +153,8 @@ def _sum(one: Amounts, other: Amounts) -> Amounts:
 
 def _max(one: Amounts, other: Amounts) -> Amounts:
     return {name: max(one.get(name, Fraction(0)), other.get(name, Fraction(0))) for name in one | other}
+
+
+def allocatable(node: Json, resource: str) -> Fraction:
+    """The amount of a resource that a node offers to pods, free or in use; 0 if it does not have it."""
+    return parse(((node.get("status") or {}).get("allocatable") or {}).get(resource, 0))

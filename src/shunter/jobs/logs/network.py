@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.fabrics.chosen import chosen_networks
+from shunter.fabrics.nccl_log import chosen_networks
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError

@@ -1,6 +1,6 @@
 """The job: a TrainJob, or a PyTorchJob of kubeflow.org/v1. Pure.
 
-The command is the user's, so the job has the image's own; `shunter run train.py --nodes N --gpus M` writes a job with a program.
+The job has no command, so that of the image runs; `shunter run train.py --nodes N --gpus M` writes a job with a program.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shunter.sizing.manifests.requests import efa_count, pod_resources
 from shunter.sizing.options import ManifestOptions
 
 MANAGER = "shunter.dev/size"
-"""Whose patch of the runtime it is."""
+"""The manager of our runtime patch."""
 RUNTIME = "torch-distributed"
 DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
 """Keeps Karpenter from moving pods to pack nodes better: a training that loses one rank loses all."""
@@ -28,11 +28,7 @@ DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
 
 def train_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
     """A TrainJob of the runtime torch-distributed, with one pod a machine and one process a GPU."""
-    job: Json = {
-        "apiVersion": TRAIN_JOBS.api_version,
-        "kind": TRAIN_JOBS.kind,
-        "metadata": _metadata(options),
-    }
+    job = TRAIN_JOBS.typed({"metadata": _metadata(options)})
     pods: Json = {"metadata": {"annotations": dict(DO_NOT_DISRUPT)}, "spec": _placement(choice)}
     if shared := _shared_memory(choice):
         pods["spec"] |= {"volumes": shared["volumes"], "containers": [{"name": NODE, "volumeMounts": shared["mounts"]}]}
@@ -55,11 +51,7 @@ def train_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> 
 
 def v1_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
     """A PyTorchJob with one pod a machine, the first as Master, and one process a GPU."""
-    job: Json = {
-        "apiVersion": PYTORCH_JOBS.api_version,
-        "kind": PYTORCH_JOBS.kind,
-        "metadata": _metadata(options),
-    }
+    job = PYTORCH_JOBS.typed({"metadata": _metadata(options)})
     container: Json = {
         "name": "pytorch",
         "image": holes.filled(job, "spec.pytorchReplicaSpecs.*.template.spec.containers[0].image", "--image", options.image),
@@ -83,7 +75,7 @@ def _metadata(options: ManifestOptions) -> Json:
 
 
 def _placement(choice: MachineChoice) -> Json:
-    """Which nodes the pods are for. Those of a cluster that have no type are found by their GPUs alone."""
+    """The placement of the pods. Nodes of a cluster without instance type are selected only by their GPUs."""
     placed: Json = {"tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]}
     if choice.instance.is_type:
         placed["nodeSelector"] = {INSTANCE_LABEL: choice.instance.name}
@@ -91,7 +83,7 @@ def _placement(choice: MachineChoice) -> Json:
 
 
 def _environment(choice: MachineChoice) -> Json:
-    """`env` with the variables of EFA where it is used: without them NCCL would go on over TCP."""
+    """`env` with the variables of EFA if it is used: without them NCCL would use TCP."""
     if not efa_count(choice):
         return {}
     return {"env": [{"name": variable.name, "value": variable.value} for variable in profiles()["efa"].environment]}

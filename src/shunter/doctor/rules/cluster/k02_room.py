@@ -14,9 +14,9 @@ import msgspec
 
 from shunter.api.core import pod_has_ended
 from shunter.api.formats.counts import listed
-from shunter.api.formats.quantity import format_milli, parse
+from shunter.api.formats.quantity import format_milli
 from shunter.api.meta import Json
-from shunter.api.scheduling.pod_requests import PodRequests, requested
+from shunter.api.scheduling.pod_requests import PodRequests, allocatable, requested
 from shunter.doctor.case import Case
 from shunter.doctor.rules.carried import of_blocked_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events
@@ -39,7 +39,7 @@ def _with_room(case: Case, verdict: Verdict) -> Verdict:
     if not name or not case.evidence.nodes:
         return verdict
     wanted = max((amounts(case.pod(pod)["spec"]).get(name, Fraction(0)) for pod in verdict.pods), default=Fraction(0))
-    most = max(_allocatable(node, name) for node in case.evidence.nodes)
+    most = max(allocatable(node, name) for node in case.evidence.nodes)
     said = Excerpt(source="scheduler", text=verdict.cause)
     if most < wanted:
         text = f"a pod requests {_amount(name, wanted)} {name}, and no existing node has more than {_amount(name, most)}"
@@ -68,10 +68,6 @@ def _holders(case: Case, name: str) -> str:
 def amounts(spec: Json) -> dict[str, Fraction]:
     """What a pod requests."""
     return requested(msgspec.convert(spec, PodRequests, strict=False))
-
-
-def _allocatable(node: Json, name: str) -> Fraction:
-    return parse(((node.get("status") or {}).get("allocatable") or {}).get(name, 0))
 
 
 def _amount(name: str, amount: Fraction) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import JOBSETS, NODES, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.resources import JOBSETS, NODES, PODS, RESOURCE_QUOTAS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Forbidden, NotFound
@@ -20,7 +20,6 @@ from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.runs import headroom, marks
 from shunter.migrate.moving.runs.trial import Trial
 
-RESOURCE_QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas")
 IN_THE_WAY = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
 """Kinds of which a trial makes one object of its own name."""
 

@@ -72,7 +72,7 @@ def references(text: str) -> Iterator[Reference]:
     beside = {(match["name"], value) for match, value in settings}
     for match, value in settings:
         verdict = network.variable_verdict(match["name"], value)
-        if verdict is not None and not network.is_answered(verdict, beside):
+        if verdict is not None and not network.is_resolved(verdict, beside):
             yield from _reference(text, lines, match.start("name"), match.end("name"), verdict)
     machines = list(dict.fromkeys(_MACHINE.findall(text)))
     for match in _EFA.finditer(text):

@@ -1,4 +1,4 @@
-"""Which network NCCL trains over, by its own log. Pure.
+"""The network that NCCL uses, from its log. Pure.
 
 At the level INFO, subsystem INIT, NCCL prints `Using network NAME` when ranks form a group (a communicator), and nothing of it at
 WARN. Source: NCCL's init.cc, the format in libnccl 2.30.7, and published logs of 2.12 to 2.22.
@@ -13,19 +13,19 @@ from shunter.api.meta import Json
 from shunter.fabrics import NETWORK_VARIABLE, Profile, profiles
 
 SOCKET = "Socket"
-"""What NCCL calls TCP."""
+"""NCCL's name for TCP."""
 _CHOICE = re.compile(r"\bNCCL INFO Using network (\S[^\r\n]*)")
 
 
 def chosen_networks(lines: Iterable[str]) -> tuple[str, ...]:
-    """The networks of the groups that the log tells of, each once, in order; mostly one. Empty where the log does not say."""
+    """The networks of the groups in the log, each once, in order; usually one. Empty if the log has none."""
     found = (match[1].rstrip() for line in lines if (match := _CHOICE.search(line)))
     return tuple(dict.fromkeys(found))
 
 
-def asked_profile(name: str, pods: Sequence[Json]) -> Profile | None:
-    """The profile of a job: the one that it is annotated with (`name`, may be empty), else that whose network or device its pods
-    ask for, as those of a runtime that was made from it do."""
+def requested_profile(name: str, pods: Sequence[Json]) -> Profile | None:
+    """The profile of a job: that of its annotation (`name`, may be empty), else the one whose network or device its pods
+    request."""
     if name in profiles():
         return profiles()[name]
     containers = [container for pod in pods for container in pod.get("spec", {}).get("containers") or ()]
@@ -45,7 +45,7 @@ def asked_profile(name: str, pods: Sequence[Json]) -> Profile | None:
 
 
 def network_lines(networks: Sequence[str] | None, profile: Profile | None) -> tuple[str, str]:
-    """What NCCL chose, and what is wrong with that; each may be empty. `networks` is None where there is no log to read."""
+    """The network that NCCL chose, and a warning; each may be empty. `networks` is None if there is no log."""
     shown = f"{', '.join(networks)} (NCCL, from the log)" if networks else ""
     if profile is None or networks is None:
         return shown, ""

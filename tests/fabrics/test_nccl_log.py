@@ -6,7 +6,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.fabrics import profiles
-from shunter.fabrics.chosen import asked_profile, chosen_networks, network_lines
+from shunter.fabrics.nccl_log import chosen_networks, network_lines, requested_profile
 
 EFA_2_12 = """
 test-efa-worker-0:21:21 [0] NCCL INFO Bootstrap : Using eth0:10.11.5.31<0>
@@ -67,7 +67,7 @@ ASKED = {
 
 @pytest.mark.parametrize(("name", "pods", "expected"), ASKED.values(), ids=ASKED)
 def test_what_was_asked_for(name: str, pods: list[Json], expected: str | None) -> None:
-    found = asked_profile(name, pods)
+    found = requested_profile(name, pods)
     assert (found.name if found else None) == expected
 
 
