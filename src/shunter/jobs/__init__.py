@@ -1,6 +1,7 @@
 """What a cluster, and the logs of its pods, say of a job: why it does not train, how far it is, what it saved, how it ended.
 
     job + pods + events + JobSets + Workloads --evidence--> why it does not train        (operator.causes decides)
+    job + pods --training_pods--> the pods that train, by rank        pure
     what a program reported --operator.training_progress--> steps, time left, warnings        pure; progress_text words them
     lines of logs --logs.progress, logs.metrics, logs.checkpoints--> the same without reports, metrics, checkpoints        pure
     job + pods + what logs tell --rank_states, differing_ranks, curves, timeline--> what a person looks at        pure

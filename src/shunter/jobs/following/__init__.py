@@ -1,1 +1,4 @@
-"""Following one job to its end: what is shown of it meanwhile and where, and how it ended."""
+"""Following one job to its end: what is shown of it meanwhile and where, and how it ended.
+
+Tests: tests/jobs/following; obstacle in tests/e2e/test_causes.py.
+"""

@@ -8,12 +8,10 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.jobs.logs.metrics import log_report
-from shunter.jobs.training_pods import pods_by_rank, training_pods
 from shunter.migrate.moving.runs import marks
 from shunter.migrate.moving.runs.integrity import grouping
 from shunter.migrate.moving.runs.observation import observed
 from shunter.migrate.moving.runs.record import Pod
-from shunter.operator.overview import member
 
 COMPLETE = {"conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T10:01:00Z"}]}
 
@@ -58,17 +56,6 @@ def v2_pod(group: str, job: int, index: int, global_job: int, **fields: Any) -> 
         "batch.kubernetes.io/job-completion-index": str(index),
     }
     return pod(f"bert-{group}-{job}-{index}-x{fields.get('created', 0)}", labels=labels, **fields)
-
-
-def test_pods_of_a_group_with_a_job_for_each_keep_the_ranks_of_their_jobs() -> None:
-    pods = [v2_pod("worker", 1, 0, 2), v2_pod("worker", 0, 0, 1), v2_pod("master", 0, 0, 0)]
-    ranked = training_pods(train_job(3), pods)
-    assert [member(train_job(3), pod).label for pod in ranked] == ["master-0", "worker-0", "worker-1"]
-
-
-def test_a_pod_keeps_its_rank_when_those_before_it_are_gone() -> None:
-    assert list(pods_by_rank(train_job(3), [v2_pod("node", 0, 2, 0)])) == [2]
-    assert list(pods_by_rank(train_job(3), [v2_pod("worker", 1, 0, 2)])) == [2]
 
 
 def test_initializers_do_not_train() -> None:
