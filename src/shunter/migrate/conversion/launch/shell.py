@@ -36,10 +36,12 @@ class Command(NamedTuple):
     """Its here-document, or the word behind `<<<` if the shell replaces nothing in it."""
     outputs: tuple[Word, ...] = ()
     """The files that its output goes to."""
+    inputs: tuple[Word, ...] = ()
+    """The files that it reads, and the words behind `<<<`."""
 
 
 class Loop(NamedTuple):
-    """`for NAME in WORDS; do ...; done`."""
+    """`for NAME in WORDS; do ...; done`, or `while ...; do ...; done < WORD`, which gives no name a value."""
 
     name: str
     words: tuple[Word, ...]
@@ -57,6 +59,8 @@ class Script(NamedTuple):
     documents: tuple[HereDocument, ...]
     loops: tuple[Loop, ...]
     """Those over words, by where they end."""
+    reading_loops: tuple[Loop, ...]
+    """The others, with the words that they read, by where they end."""
 
 
 class Reference(NamedTuple):
@@ -181,6 +185,9 @@ class _Parser:
         self._open: list[tuple[list[Word], int]] = []
         """The heads of the loops around, and where their bodies begin."""
         self._loops: list[Loop] = []
+        self._reading_loops: list[Loop] = []
+        self._is_behind_loop = False
+        self._inputs: list[Word] = []
 
     def script(self) -> Script:
         mentioned = []
@@ -196,7 +203,9 @@ class _Parser:
             self._commands[number] = self._commands[number]._replace(input=documents.get(place))
         for number, text in self._here_strings.items():
             self._commands[number] = self._commands[number]._replace(input=text)
-        return Script(tuple(self._commands), tuple(mentioned), tuple(documents.values()), tuple(self._loops))
+        return Script(
+            tuple(self._commands), tuple(mentioned), tuple(documents.values()), tuple(self._loops), tuple(self._reading_loops)
+        )
 
     def _take_operator(self, token: Operator) -> None:
         operator = token.value
@@ -205,6 +214,7 @@ class _Parser:
         self._redirection = operator if operator in REDIRECTIONS else ""
         if self._redirection:
             return
+        self._is_behind_loop = False
         if self._cases and operator in {";;", ";&"}:
             self._finish()
             self._skipped_to = ")"
@@ -262,6 +272,9 @@ class _Parser:
             head, start = self._open.pop()
             if [one.literal for one in (*head[:1], *head[2:3])] == ["for", "in"]:
                 self._loops.append(Loop(head[1].literal or "", tuple(head[3:]), start, word.start))
+            else:
+                self._reading_loops.append(Loop("", (), start, word.start))
+                self._is_behind_loop = True
         self._head = []
 
     def _skip(self, literal: str) -> None:
@@ -274,21 +287,30 @@ class _Parser:
         if self._redirection in {"<<", "<<-"}:
             self._lexer.announce(word, tabs_go=self._redirection == "<<-")
             self._input_places[len(self._commands)] = word.start
-        elif self._redirection == "<<<" and word.literal is not None:
-            is_quoted = word.end - word.start == len(word.literal) + 2
-            self._here_strings[len(self._commands)] = HereDocument(word.literal, word.start + is_quoted, is_replaced_in=False)
+        elif self._redirection in {"<", "<<<"}:
+            self._take_input(word)
         elif ">" in self._redirection and self._redirection != ">&":
             self._outputs.append(word)
         self._redirection = ""
 
+    def _take_input(self, word: Word) -> None:
+        if self._is_behind_loop:
+            loop = self._reading_loops[-1]
+            self._reading_loops[-1] = loop._replace(words=(*loop.words, word))
+            return
+        self._inputs.append(word)
+        if self._redirection == "<<<" and word.literal is not None:
+            is_quoted = word.end - word.start == len(word.literal) + 2
+            self._here_strings[len(self._commands)] = HereDocument(word.literal, word.start + is_quoted, is_replaced_in=False)
+
     def _finish(self) -> None:
         if self._words or self._assignments:
-            command = Command(tuple(self._assignments), tuple(self._words), None, tuple(self._outputs))
+            command = Command(tuple(self._assignments), tuple(self._words), None, tuple(self._outputs), tuple(self._inputs))
             self._commands.append(command)
         else:
             self._input_places.pop(len(self._commands), None)
             self._here_strings.pop(len(self._commands), None)
-        for collected in (self._words, self._assignments, self._outputs):
+        for collected in (self._words, self._assignments, self._outputs, self._inputs):
             collected.clear()
 
 

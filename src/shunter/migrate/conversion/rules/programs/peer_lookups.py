@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.pod_reads import python_texts
+from shunter.migrate.conversion.launch.python_code import is_python_code
+from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
+from shunter.migrate.conversion.rules.programs.peer_numbers import is_of_any_service
+from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
+from shunter.migrate.conversion.rules.programs.peers_in_shell import Found, found_in_shell
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
 
@@ -34,13 +39,14 @@ PEERS = Topic(
 )
 COUNTS = Topic(
     id="HOST029",
-    title="a number of ranks or shards is counted by a name in DNS",
+    title="a rank, or a number of ranks or shards, is taken from a name in DNS",
     severity="error",
     change="semantic-change",
     grade="L",
     explanation=(
-        "The program counts the addresses of a name in DNS, and takes the count for a number of processes or shards: "
-        "`WORLD_SIZE=$(getent ahosts JOB-worker | wc -l)`, `--nnodes=$N`, `world_size=len(peers)`. In v1 each pod, but those of "
+        "The program counts the addresses of a name in DNS, and takes the count for a number of processes or shards, or the "
+        "position of an address for a rank: `WORLD_SIZE=$(getent ahosts JOB-worker | wc -l)`, `--nnodes=$N`, "
+        "`world_size=len(peers)`, `rank=peers.index(address)`. In v1 each pod, but those of "
         "an MPIJob, has a Service of its name, and JOB-worker is a name only where somebody made such a Service. In v2 the "
         "headless service JOB has the addresses of all pods of the job, whatever their role, and the names of v1 have none. With "
         "another count, ranks wait for peers that never come, or shards of the data are left out or read twice."
@@ -59,13 +65,7 @@ _ACCEPT = "Suppress with --accept HOST029 if the name has as many addresses in v
 _LONGEST = 400
 """How many characters of a line are read about a look-up, on each side."""
 _IN_SHELL = late_pattern(rf"\b{RESOLVES}[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{{1,400}})")
-_COMMAND = late_pattern(
-    r"(?:^|[\n;&|(`!{)]|(?:[=,]|\b(?:system|popen|Popen|run|call|check_\w+|getoutput|\w*shell)\()[ \t]*[rbf]{0,2}[\"']"
-    r"|\s--[ \t]|-c[\"']?,?[ \t]+[rbf]{0,2}[\"']"
-    r"|\b(?:do|then|else|elif|if|while|until|time|exec|sudo|env|command|xargs|timeout[ \t]+[\w.]{1,9}))"
-    r"[ \t]{0,80}(?:[\w.-]{0,20}/){0,5}\Z"
-)
-"""What stands before the name of a program that is started."""
+_MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|getaddrinfo|gethostbyname_ex|\bresolver\b")
 _CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
 """What stands before a program that is asked only whether it fails."""
 _PIPE = late_pattern(r"[^\n|;&]*\|")
@@ -78,11 +78,7 @@ _IN_PYTHON = late_pattern(
     r"\b(?:getaddrinfo|gethostbyname_ex|resolver\.(?:resolve|query))\("
     r"\s{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 )
-_SUBSTITUTED = late_pattern(
-    r"(?:\b(\w{1,80})=|(?<!\S)--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+))[\"']?(?:\d{1,4}:)?(?:\$\(\([ \t]*)?(?:\$\(|`)[ \t]*"
-    r"(?:(?:sudo|command|timeout[ \t]+[\w.]{1,9})[ \t]+)?(?:/[\w/]{1,40}/)?\Z"
-)
-"""The variable or the option that is given what a shell looks up."""
+_ARGUMENT = late_pattern(r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)")
 _HOLDER = late_pattern(r"(\w{1,80})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]{0,80}=[^\n=]{0,80}\Z")
 """The name that is given what is looked up."""
 _COUNTS = late_pattern(r"\b(?:len|sum)\(")
@@ -92,26 +88,6 @@ _ASSIGNMENT = late_pattern(r"(?<![\w$.])([A-Za-z_]\w*)[ \t]?=(?!=)(?=[ \t]?[^\n;
 _VARIABLE = late_pattern(r"\$\{?(\w+)\}?|os\.environ\[[\"'](\w+)[\"']\]|os\.(?:environ\.get|getenv)\([\"'](\w+)[\"'][^)]*\)")
 _JOINS = late_pattern(r"^[rbuf]{0,2}[\"']|[\"']$|[\"']\s*\+\s*|\s*\+\s*[rbuf]{0,2}[\"']|[{}]|(?<=[^\s])[\"']$")
 """What stands between the parts of a text that Python puts together."""
-_IN_OUTPUT = late_pattern(r"\b(?:echo|printf)[ \t][^;|&\n]{0,100}\Z")
-"""What stands before a look-up of which the answer is only shown."""
-_RETURNS = late_pattern(r"^[ \t]*return\b")
-_FUNCTION = late_pattern(r"\bdef[ \t]+(\w{1,80})\(")
-_ASSIGNED = late_pattern(
-    r"(?:\b([A-Za-z_]\w{0,60})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]?=(?!=)"
-    r"(?=[ \t]?(\$\(\([^\n;]{1,80}|[\"']?\$[^\s;,]{1,80}|[^\n;,]{1,80}))"
-    r"|(?<![\w-])--?([A-Za-z][\w-]{0,60})(?:=|[ \t]+(?=[\"']?(?:\d+:)?[\${]))(?=([^\s;]{1,80})))"
-)
-"""A variable, an argument or an option, and what it is given."""
-_WORDS = late_pattern(r"(?<![\w.])\w+(?!\.\w)")
-"""Names in a value, but for those of a module and of its attributes."""
-_OUTPUT = late_pattern(r"\b(?:echo|printf|print|log\w*\.\w+|log|wandb\.\w+)\b[ \t(][^\n;|&]*")
-"""What is only shown."""
-_RANK_COUNT = late_pattern(
-    r"(?:^|[_-])(?:world[_-]?size|nnodes|nprocs?|nproc[_-]per[_-]node|np"
-    r"|(?:num|n|number[_-]of|total|nr)[_-]?(?:nodes|processes|procs|machines|shards|ranks|(?P<of_any>workers|replicas)))$",
-    re.IGNORECASE,
-)
-"""A number of ranks or shards; `of_any`, one that services of other kinds have too."""
 _CONTINUATION = late_pattern(r"\\\n|(?<=[(\[,])[ \t]*\n\s*|\n\s*(?=[)\]])")
 """Where a line goes on in the next."""
 _ONE_POD = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR", "COORDINATOR_ADDRESS", "CHIEF_ADDR", "HOSTNAME", "POD_NAME", "POD_IP"})
@@ -147,8 +123,15 @@ def apply(draft: Draft) -> None:
     """Tells of each text once: of a look-up that decides a number, or else of the first."""
     for programs in all_programs(draft):
         for text, spot in programs.texts:
-            is_read = _IN_SHELL.search(text) or _IN_PYTHON.search(text)
-            look_ups = [*_look_ups(draft, _read(text, programs.container))] if is_read else []
+            if not _MAY_LOOK_UP.search(text):
+                continue
+            codes = python_texts(programs.container, programs.volumes, draft.texts_of)
+            within = [
+                (0 if spot.is_decoded else code.spot.start - spot.start, code.text)
+                for code in codes
+                if (code.spot.file, code.spot.path) == (spot.file, spot.path)
+            ]
+            look_ups = [*_look_ups(draft, _read(text, programs.container), _made(text, within))]
             if not look_ups:
                 continue
             found = next((one for one in look_ups if one.number), look_ups[0])
@@ -158,13 +141,28 @@ def apply(draft: Draft) -> None:
             draft.report(topic, path, says, remedy=of_mpi if _is_mpi(draft) else "", offset=offset)
 
 
+def _made(text: str, codes: Sequence[tuple[int, str]]) -> Found:
+    """What the text makes of its look-ups; `codes` are the parts of it that are Python code, and where they begin."""
+    if (0, text) in codes or (not codes and is_python_code(text)):
+        return found_in_python(text)[0]
+    in_shell, _ = found_in_shell(text)
+    made = Found({**in_shell.numbers}, {*in_shell.places})
+    for begin, code in codes:
+        found, _ = found_in_python(code)
+        made.places |= {begin + place for place in found.places}
+        made.numbers |= {begin + place: name for place, name in found.numbers.items()}
+    return made
+
+
 def _message(draft: Draft, programs: Programs, line: str, look_up: _LookUp) -> str:
     name = look_up.name
     pods, first = len(draft.hosts), draft.host(programs.group, 0)
     hosts = [host for host in draft.hosts if name and host.startswith(f"{name}-")] or [*draft.hosts]
     what = f"{name}, which" if name else "a name that"
     in_v1 = "no Service for the pods of an MPIJob" if _is_mpi(draft) else f"a Service for each ({', '.join(hosts[:3])})"
-    number = f", and {look_up.number} is made of their count" if look_up.number else ""
+    number = (
+        f", and {look_up.number} is made of their {'order' if is_rank(look_up.number) else 'count'}" if look_up.number else ""
+    )
     return (
         f"{line} looks up {what} may stand for several pods{number}: v1 has {in_v1}, v2 "
         f"one of the name {draft.name} with {pods} address{'es' if pods > 1 else ''}, and {first} for the first pod."
@@ -191,81 +189,33 @@ def _field(variable: Json) -> str:
     return str(((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath"))
 
 
-def _look_ups(draft: Draft, text: _Text) -> Iterator[_LookUp]:
+def _look_ups(draft: Draft, text: _Text, made: Found) -> Iterator[_LookUp]:
     """The look-ups of such names."""
     for match in _IN_SHELL.finditer(text.code):
-        before = text.code[max(match.start() - 120, 0) : match.start()]
-        if not _COMMAND.search(before):
+        if match.start() not in made.places:
             continue
+        number = made.numbers.get(match.start(), "")
         is_counted, is_listed = _use_in_shell(text.code, match)
         for word in (word.strip("\"'") for word in match["words"].split()):
-            if (
-                word[:1] not in "-+@"
-                and (name := _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)) is not None
-            ):
-                number = _count_made_of(text, _substituted_for(before), word, name) if is_counted else ""
-                yield _LookUp(match.start(), name, number)
-    for match in _IN_PYTHON.finditer(text.code):
+            name = None
+            if word[:1] not in "-+@":
+                name = _peers(draft, text, word, is_counted=is_counted or bool(number), is_listed=is_listed)
+            if name is not None:
+                yield _LookUp(match.start(), name, "" if _may_be_another(number, name, word) else number)
+    named = {match.start("words"): match for match in _IN_PYTHON.finditer(text.code)}
+    others = (_ARGUMENT.match(text.code, place) for place in sorted(made.places - named.keys()))
+    for match in (*named.values(), *(one for one in others if one and not _IN_SHELL.match(text.code, one.start()))):
+        number = made.numbers.get(match.start("words"), "")
         is_counted, is_listed = _use_in_python(text, match)
-        name = _peers(draft, text, match["words"], is_counted=is_counted, is_listed=is_listed)
+        name = _peers(draft, text, match["words"], is_counted=is_counted or bool(number), is_listed=is_listed)
         if name is not None:
-            number = _count_made_of(text, _held_by(text, match), match["words"], name) if is_counted else ""
-            yield _LookUp(match.start("words"), name, number)
+            yield _LookUp(match.start("words"), name, "" if _may_be_another(number, name, match["words"]) else number)
 
 
-def _substituted_for(before: str) -> str:
-    """The variable or the option that gets what a shell looks up, from the text before the look-up; empty where none does. In
-    Python the shell's program is a text: `size = int(os.popen("getent`."""
-    if _IN_OUTPUT.search(before):
-        return ""
-    if found := _SUBSTITUTED.search(before):
-        return found[1] or found[2]
-    found = _HOLDER.search(before.rpartition("\n")[2]) if before.endswith(("'", '"')) else None
-    return found[1] if found else ""
-
-
-def _held_by(text: _Text, look_up: re.Match[str]) -> str:
-    """The name that gets what Python looks up, of a variable, an argument or the function that returns it; empty for none."""
-    line = _line_before(text, look_up)
-    if _RETURNS.search(line):
-        functions = _FUNCTION.findall(text.code, max(look_up.start() - _LONGEST, 0), look_up.start())
-        return functions[-1] if functions else ""
-    holder = None if _OUTPUT.search(line) else _HOLDER.search(line[-240:])
-    return holder[1] if holder else ""
-
-
-def _count_made_of(text: _Text, holder: str, word: str, name: str) -> str:
-    """The number of ranks or shards that is the holder, or is made of it; empty where there is none. A name that is not known may
-    be that of another service: a database has replicas and a host, too."""
-    if not holder:
-        return ""
-    if (found := _RANK_COUNT.search(holder)) is None:
-        # A name that is used for several things may hold something else by then.
-        number = "" if text.assigned.get(holder) == -1 else _counts_by_source(text.code).get(holder, "")
-        found = _RANK_COUNT.search(number)
-    else:
-        number = holder
-    if found is None:
-        return ""
+def _may_be_another(number: str, name: str, word: str) -> bool:
+    """Whether a name that is not known may be that of another service: a database has replicas and a host, too."""
     is_one_host = any((match[1] or match[2] or match[3]).endswith("_HOST") for match in _VARIABLE.finditer(word))
-    return "" if not name and (found["of_any"] or is_one_host) else number
-
-
-@lru_cache(maxsize=16)
-def _counts_by_source(code: str) -> Mapping[str, str]:
-    """Of each name in what a number of ranks or shards is given, or in what such a name is given: that number."""
-    given: dict[str, set[str]] = {}
-    for match in _ASSIGNED.finditer(_OUTPUT.sub("", code)):
-        name, value = (match[1], match[2]) if match[1] else (match[3], match[4])
-        given.setdefault(name, set()).update(_WORDS.findall(value))
-    made = {word: name for name, words in given.items() if _RANK_COUNT.search(name) for word in words}
-    left = [*made]
-    while left:
-        name = left.pop()
-        new = given.get(name, set()) - made.keys()
-        made |= dict.fromkeys(new, made[name])
-        left += new
-    return made
+    return not name and (is_of_any_service(number) or is_one_host)
 
 
 def _line_before(text: _Text, look_up: re.Match[str]) -> str:

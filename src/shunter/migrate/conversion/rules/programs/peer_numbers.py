@@ -1,0 +1,67 @@
+"""Which names mean a rank, or a number of ranks or shards, and what a program knows of the answers of a look-up in DNS."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from shunter.api.late_patterns import late_pattern
+from shunter.migrate.conversion.launch.reads import is_rank
+
+_COUNT = late_pattern(
+    r"(?:^|[_-])(?:world[_-]?size|nnodes|nprocs?|nproc[_-]per[_-]node|np"
+    r"|(?:num|n|number[_-]of|total|nr)[_-]?(?:nodes|processes|procs|machines|shards|ranks|(?P<of_any>workers|replicas)))$",
+    re.IGNORECASE,
+)
+"""A number of ranks or shards; `of_any`, one that services of other kinds have too."""
+_KEY = late_pattern(r"([A-Za-z][\w.-]{0,60})[\"']?[ \t]?(?::|=)[ \t]?[\"']?(?:\d{1,4}:)?\Z")
+"""A name in a text, before the value that it is given there."""
+_OPTION = late_pattern(r"(?<!\S)(--?[A-Za-z][\w-]{0,60})[ \t]+[\"']?(?:\d{1,4}:)?\Z")
+
+
+class Derived(NamedTuple):
+    """What is made of the answers of the look-up at a place of the text."""
+
+    place: int
+    is_number: bool
+    """Their number, or the position of one; otherwise the answers, some of them or a text of them."""
+
+
+Values = frozenset[Derived]
+"""What an expression or a variable may hold."""
+NOTHING: Values = frozenset()
+
+
+def names_number(name: str) -> bool:
+    """Whether a variable, an argument or an option of that name says a rank, or a number of ranks or shards."""
+    last = name.lstrip("-").rpartition(".")[2]
+    return bool(_COUNT.search(last)) or is_rank(last)
+
+
+def is_of_any_service(name: str) -> bool:
+    """Whether services of other kinds have such numbers too: a database has replicas."""
+    found = _COUNT.search(name.lstrip("-").rpartition(".")[2])
+    return bool(found and found["of_any"])
+
+
+def key_before(text: str) -> str:
+    """The name, or the option, that a text gives the value that follows it: of `{"world_size": `; empty for none."""
+    end = text[-120:]
+    found = _KEY.search(end) or _OPTION.search(end)
+    return found[1] if found else ""
+
+
+def numbers_of(values: Values) -> Values:
+    """The values, if the answers are counted."""
+    return frozenset(Derived(one.place, is_number=True) for one in values)
+
+
+def moved(values: Values, by: int) -> Values:
+    """The values, of look-ups that stand so much further on."""
+    return frozenset(Derived(one.place + by, one.is_number) for one in values)
+
+
+def only_numbers(values: Iterable[Derived]) -> Iterator[int]:
+    """The places of the look-ups of which a number is held."""
+    return (one.place for one in values if one.is_number)

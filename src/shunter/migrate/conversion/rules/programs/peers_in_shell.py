@@ -1,0 +1,375 @@
+"""What a shell text makes of the answers of look-ups in DNS: which ranks, and which numbers of ranks or shards.
+
+Values are followed in the order of the text: through variables and arrays, pipes, files that the text writes, functions, and
+texts that it gives other shells or Python. A variable that is given something else holds it no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
+
+from shunter.api.late_patterns import late_pattern
+from shunter.migrate.conversion.launch import shell
+from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
+from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RESOLVERS, SETTERS, TESTS, program
+from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
+from shunter.migrate.conversion.launch.shells import text_words
+from shunter.migrate.conversion.launch.wrappers import is_wrapper
+from shunter.migrate.conversion.rules.programs.peer_numbers import (
+    NOTHING,
+    Derived,
+    Values,
+    key_before,
+    moved,
+    names_number,
+    numbers_of,
+    only_numbers,
+)
+
+_COUNTER = late_pattern(r"(?:wc|nl|uniq|(?:cat|grep)[ \t]+-\w*[cn]|.*\bNR(?![ \t]*==[ \t]*1\b))", re.DOTALL)
+"""A command that counts lines, or numbers them."""
+_FIRST_LINE = late_pattern(
+    r"(?:head|tail)[ \t]+-(?:n[ \t]*)?1\b|sed[ \t]+(?:-n[ \t]+)?[\"']?1[pq]|.*\bNR[ \t]*==[ \t]*1\b", re.DOTALL
+)
+_PIPE = late_pattern(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
+_SETTING = late_pattern(r"(-{0,2}[A-Za-z][\w.-]*)=")
+_OWN_WORDS = late_pattern(r"-.*|[\d.]+[smhd]?|[A-Za-z_]\w*=.*", re.DOTALL)
+"""What a program that starts another one is told before it: options, times, variables."""
+_PRINTERS = frozenset({"echo", "printf"})
+_TELLERS = frozenset({"curl", "wget", "logger"})
+"""Programs that send a text to people or servers: nothing trains by it."""
+_READERS = frozenset({"read", "mapfile", "readarray"})
+_DEEPEST = 12
+_MOST_COMMANDS = 20_000
+"""Commands of one text that are looked into, those of a function each time it is called."""
+
+
+class Found(msgspec.Struct):
+    """What was found in a text."""
+
+    numbers: dict[int, str] = {}
+    """What is made of the answers of the look-ups at these places."""
+    places: set[int] = set()
+    """Where look-ups are started."""
+    left: int = _MOST_COMMANDS
+    """Commands that are still looked into."""
+
+
+@lru_cache(maxsize=64)
+def found_in_shell(text: str) -> tuple[Found, Values]:
+    """What the text makes of the answers of its look-ups, and what it prints of them; places are where the programs that look up
+    are named. Never fails."""
+    reader = _Shell(text, Found())
+    return reader.found, reader.run(shell.script(text))
+
+
+class _Shell(msgspec.Struct):
+    text: str
+    found: Found
+    known: dict[str, Values] = {}
+    """What variables hold; of an array under its name."""
+    files: dict[str, Values] = {}
+    functions: Mapping[str, shell.Script] = {}
+    calls: tuple[str, ...] = ()
+    """The functions and substitutions around."""
+    piped: Values = NOTHING
+    """What the text as a whole is piped."""
+    substituted: dict[int, Values] = {}
+    """What the substitutions of the command that is read bring, by where they stand."""
+
+    def run(self, script: shell.Script) -> Values:
+        """What the commands print."""
+        if not self.calls:
+            self.functions = shell.functions(self.text)
+        bodies = {} if self.calls else {_start(one): name for name, body in self.functions.items() for one in body.commands}
+        called = set[str]()
+        printed, piped = NOTHING, self.piped
+        loops = _Loops(script)
+        for number, command in enumerate(script.commands):
+            if _start(command) in bodies:
+                continue
+            self.found.left -= 1
+            if self.found.left < 0:
+                break
+            following = script.commands[number + 1] if number + 1 < len(script.commands) else None
+            over = self._loop(loops, command)
+            called.add(program(command.words[0]) if command.words else "")
+            out = self._command(command, piped, over)
+            if command.words and program(command.words[0]) in _READERS:
+                loops.reads(command, piped)
+            is_piped = following is not None and _is_piped(self.text, command, following)
+            written = {name: out for word in command.outputs if (name := word.literal)}
+            self.files |= written
+            piped = out if is_piped else NOTHING
+            printed |= NOTHING if is_piped or written else out
+        for name in [name for name in dict.fromkeys(bodies.values()) if name not in called]:
+            self._call(name, {})
+        if not script.commands:  # $(< FILE)
+            printed |= self._values(script.words)
+        return printed
+
+    def _loop(self, loops: _Loops, command: shell.Command) -> Values:
+        """The answers that a loop around the command goes over."""
+        for loop in loops.begun(_start(command)):
+            values = self._values(loop.words)
+            loops.over[loop.start] = frozenset(one for one in values if not one.is_number)
+            if loop.name:
+                self.known[loop.name] = frozenset(one for one in values if one.is_number)
+        return loops.around(_start(command))
+
+    def _command(self, command: shell.Command, piped: Values, over: Values) -> Values:
+        self.substituted.clear()
+        for name, value in command.assignments:
+            self._assign(name, value, over)
+        words = _program_words(command.words)
+        if not words:
+            return NOTHING
+        name = program(words[0])
+        given = piped | self._values(command.inputs)
+        if command.input and command.input.is_replaced_in:
+            given |= self._document(command)
+        if name in SETTERS:
+            for word in words[1:]:
+                if assigned := shell.assignment(word):
+                    self._assign(*assigned, over)
+            return NOTHING
+        if over and words[0].pieces[:1] and words[0].pieces[0].kind == "arithmetic":
+            self._count_up(words[0].pieces[0].value, over)
+        if name in _READERS | {"unset"}:
+            for word in words[1:]:
+                if word.literal and not word.literal.startswith("-"):
+                    self._give(word.literal, given)
+            return NOTHING
+        if name in RESOLVERS:
+            place = words[0].end - len(name)
+            if self.text.startswith(name, place):
+                self.found.places.add(place)
+                return frozenset({Derived(place, is_number=False)})
+        return self._started(command, words, given, over)
+
+    def _started(self, command: shell.Command, words: Sequence[Word], given: Values, over: Values) -> Values:
+        name, written = program(words[0]), self.text[words[0].start : words[-1].end]
+        arguments = self._values(words[1:])
+        parameters = {str(number): self._values([word]) for number, word in enumerate(words[1:], 1)}
+        if name == "set":
+            self.known |= {**parameters, **{str(int(number) - 1): held for number, held in parameters.items() if number != "1"}}
+            self.known |= {"@": arguments, "#": numbers_of(arguments)}
+        elif name == "let" and over:
+            self._count_up(" ".join(word.literal or "" for word in words[1:]), over)
+        elif name == "printf" and len(words) > 2 and words[1].literal == "-v":
+            self._give(words[2].literal or "", arguments)
+        if name in TESTS | {"set", "let"}:
+            return NOTHING
+        if name in self.functions:
+            return self._call(name, {**parameters, "@": arguments, "#": numbers_of(arguments)}, given)
+        if name not in _PRINTERS | _TELLERS or any(not _is_device(word) for word in command.outputs):
+            self._tell(words, given if name == "xargs" or command.words[0].literal == "xargs" else NOTHING)
+        if name == "tee":
+            self.files |= {word.literal: given for word in words[1:] if word.literal}
+        made = given | arguments | self._nested(words, given)
+        if _FIRST_LINE.match(written):
+            return frozenset(one for one in made if one.is_number)
+        return numbers_of(made) if _COUNTER.match(written) else made
+
+    def _nested(self, words: Sequence[Word], given: Values) -> Values:
+        """What other shells, and Python, print that are given a text."""
+        from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
+
+        literals = [word.literal or "" for word in words]
+        printed = NOTHING
+        if len(words) == 1 and " " in literals[0]:  # what another language gives a function that starts commands
+            texts = [0]
+        else:
+            texts = [*text_words(literals), *([1] if program(words[0]) == "eval" and len(words) == 2 else [])]
+        if len(self.calls) <= _DEEPEST:
+            for number in texts:
+                text, begin = quoted_code(self.text, words[number])
+                known = {name: moved(held, -begin) for name, held in self.known.items() if held}
+                inner = _Shell(text, Found(left=self.found.left), known, {}, piped=moved(given, -begin))
+                values = inner.run(shell.script(text)) if len(text) < len(self.text) else NOTHING
+                self.found.left = inner.found.left
+                printed |= self._taken(inner.found, values, begin)
+        for number in code_words(literals):
+            code, begin = quoted_code(self.text, words[number])
+            found, values = found_in_python(code)
+            printed |= self._taken(found, values, begin)
+        return printed
+
+    def _taken(self, inner: Found, printed: Values, begin: int) -> Values:
+        """Takes over what was found in a text that begins there."""
+        self.found.places |= {begin + place for place in inner.places}
+        for place, name in inner.numbers.items():
+            self.found.numbers.setdefault(begin + place, name)
+        return moved(printed, begin)
+
+    def _call(self, name: str, parameters: Mapping[str, Values], piped: Values = NOTHING) -> Values:
+        if name in self.calls or len(self.calls) > _DEEPEST:
+            return NOTHING
+        before = {number: self.known.get(number, NOTHING) for number in parameters}
+        inside = replace(self, calls=(*self.calls, name), piped=piped, substituted={})
+        own = {name: self.known.get(name, NOTHING) for name in _locals(self.functions[name])}
+        self.known |= parameters
+        printed = inside.run(self.functions[name])
+        self.known |= before | own
+        return printed
+
+    def _assign(self, name: str, word: Word, over: Values) -> None:
+        values = self._values([word])
+        before = self.known.get(name, NOTHING)
+        if self.text.startswith("+=", word.start - 2):
+            is_array = self.text.startswith("(", word.start)
+            values = before | (over if is_array else numbers_of(over) if (word.literal or "").isdigit() else values)
+        elif over and any(one.kind == "arithmetic" and name in re.findall(r"\w+", one.value) for one in word.pieces):
+            values |= numbers_of(over)
+        self._give(name, values)
+
+    def _count_up(self, expression: str, over: Values) -> None:
+        if found := re.match(r"\s*(?:\+\+)?(\w+)\s*(?:\+\+|\+=|=.*\+|\Z)", expression):
+            self._give(found[1], numbers_of(over))
+
+    def _give(self, name: str, values: Values) -> None:
+        self.known[name] = values
+        self._number(name, values)
+
+    def _number(self, name: str, values: Values) -> None:
+        if name and names_number(name):
+            for place in only_numbers(values):
+                self.found.numbers.setdefault(place, name.lstrip("-"))
+
+    def _tell(self, words: Sequence[Word], appended: Values) -> None:
+        """Options, settings, and texts in which a name stands before a value."""
+        option = ""
+        for number, word in enumerate(words[1:], 1):
+            first = word.pieces[0].value if word.pieces and word.pieces[0].kind == "text" else ""
+            setting = _SETTING.match(first)
+            is_option = first.startswith("-") and not setting
+            values = self._values([word]) | (appended if "{}" in self.text[word.start : word.end] else NOTHING)
+            if setting:
+                self._number(setting[1], values)
+            elif not is_option:
+                self._number(option, values)
+            self._keys(self.text[word.start : word.end], word.pieces, word.start)
+            option = first if is_option else ""
+            if number == len(words) - 1:
+                self._number(option, appended)
+
+    def _document(self, command: shell.Command) -> Values:
+        document = command.input
+        assert document is not None, "asked of a command with one"
+        pieces = Lexer(self.text, document.start, document.start + len(document.text)).document_pieces()
+        if any(not _is_device(word) for word in command.outputs) or program(command.words[0]) == "tee":
+            self._keys(document.text, pieces, document.start)
+        return frozenset().union(*(self._of_piece(piece) for piece in pieces))
+
+    def _keys(self, text: str, pieces: Sequence[Piece], start: int) -> None:
+        for piece in pieces:
+            if piece.kind != "text" and (values := self._of_piece(piece)):
+                written = text[: max(piece.start - start, 0)]
+                written = written.removesuffix("$((").removesuffix("$(").removesuffix("`")
+                self._number(key_before(written.replace('\\"', '"')), values)
+
+    def _values(self, words: Sequence[Word]) -> Values:
+        return frozenset().union(*(self._of_piece(piece) for word in words for piece in word.pieces))
+
+    def _of_piece(self, piece: Piece) -> Values:
+        if piece.kind == "text":
+            return self.files.get(piece.value, NOTHING)
+        if piece.kind == "variable":
+            return self._of_variable(piece)
+        if piece.kind == "command":
+            return self._of_substitution(piece)
+        inner = Lexer(self.text, piece.start, piece.start + len(piece.value)).document_pieces()
+        held = frozenset().union(
+            *(self._of_piece(one) for one in inner),
+            *(self.known.get(name, NOTHING) for name in re.findall(r"[A-Za-z_]\w*", piece.value)),
+        )
+        return frozenset(one for one in held if one.is_number)
+
+    def _of_variable(self, piece: Piece) -> Values:
+        held = self.known.get(piece.value, NOTHING)
+        if self.text.startswith("${#", piece.start):
+            is_array = re.match(r"\$\{#(?:\w+\[[@*]\]|[@*])\}", self.text[piece.start : piece.start + 100])
+            return numbers_of(held) if is_array or piece.value == "#" else NOTHING
+        at = self.text.find(piece.default, piece.start) if piece.default else -1
+        if at >= 0:
+            end = at + len(piece.default)
+            default = [self._of_piece(one) for one in Lexer(self.text, at, end).document_pieces()]
+            held = held.union(*default)
+            self._number(piece.value, held)
+        return held
+
+    def _of_substitution(self, piece: Piece) -> Values:
+        if len(self.calls) > _DEEPEST:
+            return NOTHING
+        if piece.start not in self.substituted:
+            inside = replace(self, known={**self.known}, calls=(*self.calls, "$("), piped=NOTHING, substituted={})
+            self.substituted[piece.start] = inside.run(shell.within(self.text, piece))
+        return self.substituted[piece.start]
+
+
+class _Loops:
+    """The loops of a script, and the answers that they go over."""
+
+    def __init__(self, script: shell.Script) -> None:
+        self._waiting = sorted((*script.loops, *script.reading_loops), key=lambda loop: -loop.start)
+        self._all = self._waiting[::-1]
+        self.over: dict[int, Values] = {}
+
+    def begun(self, place: int) -> Iterator[shell.Loop]:
+        """The loops that begin before the place and have not been asked for."""
+        while self._waiting and self._waiting[-1].start <= place:
+            yield self._waiting.pop()
+
+    def reads(self, command: shell.Command, piped: Values) -> None:
+        """The command is the condition of a loop, and reads what is piped to it."""
+        if self._waiting and piped:
+            loop = self._waiting[-1]
+            self.over[loop.start] = frozenset(one for one in piped if not one.is_number)
+            self._waiting.pop()
+
+    def around(self, place: int) -> Values:
+        """What the loops around the place go over."""
+        if not self.over:
+            return NOTHING
+        return frozenset().union(*(self.over.get(loop.start, NOTHING) for loop in self._all if loop.start <= place < loop.end))
+
+
+def _start(command: shell.Command) -> int:
+    return min(word.start for word in (*command.words[:1], *(word for _, word in command.assignments[:1])))
+
+
+def _program_words(words: Sequence[Word]) -> Sequence[Word]:
+    """The words from the program on that looks up, behind what starts it: `timeout 5 getent`, `xargs -n1 dig`."""
+    if not words or not (is_wrapper(words[0].literal or "") or words[0].literal in {"xargs", "shell"}):
+        return words
+    for number, word in enumerate(words[1:], 1):
+        if program(word) in RESOLVERS or (program(word) in PYTHONS and number):
+            return words[number:]
+        if not _OWN_WORDS.fullmatch(word.literal or "="):
+            return words
+    return words
+
+
+def _is_piped(text: str, command: shell.Command, following: shell.Command) -> bool:
+    end = max(
+        word.end for word in (*command.words, *(word for _, word in command.assignments), *command.outputs, *command.inputs)
+    )
+    return bool(_PIPE.fullmatch(text[end : _start(following)]))
+
+
+def _is_device(word: Word) -> bool:
+    return (word.literal or "").startswith("/dev/")
+
+
+def _locals(body: shell.Script) -> Iterator[str]:
+    """The variables that a function has for itself."""
+    for command in body.commands:
+        if command.words and program(command.words[0]) in {"local", "declare", "typeset"}:
+            for word in command.words[1:]:
+                assigned = shell.assignment(word)
+                yield assigned[0] if assigned else word.literal or ""

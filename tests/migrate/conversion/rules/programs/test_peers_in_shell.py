@@ -1,0 +1,91 @@
+"""What a shell text makes of the answers of a look-up: a rank, a number of ranks or shards, or nothing that decides one."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
+
+COUNT = "$(getent ahosts peers | wc -l)"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (f"WORLD_SIZE={COUNT}", "WORLD_SIZE"),
+        (f"N={COUNT}\nM=$N\nexport NNODES=$((M + 1))", "NNODES"),
+        (f"torchrun --nnodes=1:{COUNT} train.py", "nnodes"),
+        (f'torchrun --nnodes "{COUNT}" train.py', "nnodes"),
+        (f"python train.py trainer.num_nodes={COUNT}", "trainer.num_nodes"),
+        ("HOSTS=($(dig +short peers))\nexport WORLD_SIZE=${#HOSTS[@]}", "WORLD_SIZE"),
+        ("mapfile -t H < <(dig +short peers)\nNNODES=${#H[@]}", "NNODES"),
+        ("A=()\nfor h in $(dig +short peers); do A+=($h); done\nNNODES=${#A[@]}", "NNODES"),
+        ("IFS=, read -ra A <<< $(dig +short peers | paste -sd,)\nexport WORLD_SIZE=${#A[@]}", "WORLD_SIZE"),
+        ("read -r WORLD_SIZE < <(getent ahosts peers | wc -l)", "WORLD_SIZE"),
+        (f"printf -v WORLD_SIZE %d {COUNT}", "WORLD_SIZE"),
+        (f": ${{WORLD_SIZE:={COUNT}}}", "WORLD_SIZE"),
+        ("count() { getent ahosts peers | wc -l; }\nexport WORLD_SIZE=$(count)", "WORLD_SIZE"),
+        ('count() { dig +short "$1" | wc -l; }\ntorchrun --nnodes=$(count peers) train.py', "nnodes"),
+        (f"start() {{ torchrun --nnodes=$1 train.py; }}\nstart {COUNT}", "nnodes"),
+        ("N=0; for h in $(getent ahosts peers | sort -u); do N=$((N + 1)); done; export WORLD_SIZE=$N", "WORLD_SIZE"),
+        ("N=0; for h in $(getent ahosts peers); do ((N++)); done; export WORLD_SIZE=$N", "WORLD_SIZE"),
+        ("N=0\nwhile read -r ip; do let N+=1; done < <(getent ahosts peers)\nNNODES=$N", "NNODES"),
+        ("getent ahosts peers | wc -l > /tmp/n\nWORLD_SIZE=$(cat /tmp/n)", "WORLD_SIZE"),
+        ("getent ahosts peers | tee /tmp/h\nWORLD_SIZE=$(wc -l < /tmp/h)", "WORLD_SIZE"),
+        (f"set -- {COUNT}; torchrun --nnodes $1", "nnodes"),
+        ("getent ahosts peers | wc -l | xargs -I{} torchrun --nnodes={} train.py", "nnodes"),
+        (f"cat > c.json <<EOF\n{{\"world_size\": {COUNT}}}\nEOF", "world_size"),
+        (f'echo "{{\\"world_size\\": {COUNT}}}" > c.json', "world_size"),
+        (f"sed -i 's/num_nodes: .*/num_nodes: '{COUNT}/ conf.yaml", "num_nodes"),
+        (f"N={COUNT}; bash -c \"torchrun --nnodes=$N train.py\"", "nnodes"),
+        (f"bash -c 'export WORLD_SIZE={COUNT}'", "WORLD_SIZE"),
+        ('WORLD_SIZE=$(python -c "import socket; print(len(socket.getaddrinfo(\'peers\', 1)))")', "WORLD_SIZE"),
+        ("RANK=$(getent ahosts peers | sort -u | grep -n $POD_IP | cut -d: -f1)", "RANK"),
+    ],
+)  # fmt: skip
+def test_a_number_that_is_made_of_the_answers(text: str, number: str) -> None:
+    assert [*found_in_shell(text)[0].numbers.values()] == [number]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"cat <<EOF\nWORLD_SIZE={COUNT}\nEOF",
+        f'echo "world_size={COUNT}" >&2',
+        f'logger "nnodes={COUNT}"',
+        f"N={COUNT}; echo $N; N=4; torchrun --nnodes=$N train.py",
+        f"N={COUNT}; echo $N\nread -r N < /etc/nnodes\ntorchrun --nnodes=$N train.py",
+        f"N={COUNT}; echo $N\nfor N in 1 2; do torchrun --nnodes=$N train.py; done",
+        f"N={COUNT}; unset N; torchrun --nnodes=$N train.py",
+        f"wait_for() {{ local N={COUNT}; [ $N -ge 3 ]; }}\nN=4\nwait_for\ntorchrun --nnodes=$N train.py",
+        f"until [ {COUNT} -ge $WORLD_SIZE ]; do sleep 1; done; torchrun --nnodes=$WORLD_SIZE train.py",
+        f'curl -d "{{\\"world_size\\": {COUNT}}}" http://metrics',
+        "IP=$(getent hosts peers | awk '{print $1}')\nN=${#IP}\ntorchrun --nnodes=$N train.py",
+        "NNODES=$(getent ahosts peers | head -1 | wc -l)",
+        "HOSTS=($(dig +short peers))\npython train.py --rank ${HOSTS[0]}",
+        "f() { g; }; g() { f; }; f",
+    ],
+)
+def test_answers_that_decide_no_number(text: str) -> None:
+    assert not found_in_shell(text)[0].numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("if getent hosts peers; then nslookup peers; fi", 2),
+        ("timeout 5 nslookup peers; sudo -n dig peers; xargs -n1 host", 3),
+        ("/usr/bin/getent hosts peers", 1),
+        ("x=$(bash -c 'getent hosts peers')", 1),
+        ("N := $(shell getent ahosts peers)", 1),
+        ("echo host peers; apt-get install -y dig nslookup; host = peers; # dig peers", 1),
+    ],
+)
+def test_a_program_is_started_where_a_command_begins(text: str, starts: int) -> None:
+    assert len(found_in_shell(text)[0].places) == starts
+
+
+def test_functions_that_call_each_other_twice_are_not_read_without_end() -> None:
+    """Each calls the next one twice: read to the end, they would be called 2 to the 60th time."""
+    calls = "".join(f"f{number}() {{ f{number + 1}; f{number + 1}; }}\n" for number in range(60))
+    assert found_in_shell(f"WORLD_SIZE={COUNT}\n{calls}f0")[0].numbers
