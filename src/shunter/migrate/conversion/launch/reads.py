@@ -31,7 +31,8 @@ BETWEEN_NAMES = frozenset({",", ";", ":", " ", "\n", "\t", None})
 """What stands between the names of a list, and between a name and its port: to cut there leaves the names whole."""
 _RANK = late_pattern(
     r"(?:^|[_-])(?:(?:node|machine|global|local|host|process|proc|worker|task|shard|replica|pod|my|data)?[_-]?"
-    r"(?:rank|index|idx|shard|ordinal|partition)|(?:worker|process|node|shard|task|replica|machine)[_-]?(?:id|num|number|nr))$",
+    r"(?:rank|index|idx|shard|ordinal|partition|(?:rank|shard|ordinal)[_-]?(?:from|by|on|of|key|source|src|seed))"
+    r"|(?:worker|process|node|shard|task|replica|machine)[_-]?(?:id|num|number|nr))$",
     re.IGNORECASE,
 )
 _LAST = late_pattern(
@@ -79,7 +80,8 @@ class Read(NamedTuple):
 
 
 def is_rank(name: str) -> bool:
-    """Whether a variable or an option of that name says which of several a process is: `NODE_RANK`, `--shard-index`."""
+    """Whether a variable, an option or a setting of that name says which of several a process is, or by what that is told:
+    `NODE_RANK`, `--shard-index`, `shard_from`."""
     return bool(_RANK.search(name.lstrip("-")))
 
 
