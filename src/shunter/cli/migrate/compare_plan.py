@@ -78,7 +78,7 @@ async def record_verdict(client: Client, comparison: Comparison) -> None:
     """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
     original, successor = comparison.original, comparison.successor
     try:
-        why = await comparisons.record(client, original, successor, comparison.verdict, comparison.unseen)
+        why = await comparisons.record(client, original, successor, comparison.verdict, comparison.unobserved)
     except ApiError as error:
         why = error.message
     if why:

@@ -34,7 +34,7 @@ def shown(comparison: Comparison, form: Form = Form.table) -> int:
         print_table(table)
         titles = f"{comparison.original.title} and {comparison.successor.title}"
         colour = VERDICT_COLOURS[comparison.verdict]
-        unseen = f"; not seen: {', '.join(comparison.unseen)}" if comparison.unseen else ""
+        unseen = f"; not seen: {', '.join(comparison.unobserved)}" if comparison.unobserved else ""
         errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]{escape(unseen)}", soft_wrap=True)
     return exit_code(comparison)
 
@@ -45,8 +45,8 @@ def print_list(comparisons: Sequence[Comparison]) -> None:
     for one in comparisons:
         deciding = [aspect for aspect in one.aspects if aspect.decides and aspect.verdict == one.verdict and aspect.why]
         why = "; ".join(f"{aspect.name}: {aspect.why}" for aspect in deciding)
-        if one.unseen:
-            why = f"not seen: {', '.join(one.unseen)}"
+        if one.unobserved:
+            why = f"not seen: {', '.join(one.unobserved)}"
         verdict = f"[{VERDICT_COLOURS[one.verdict]}]{one.verdict}[/]"
         table.add_row(escape(one.original.title), escape(one.successor.title), verdict, escape(why))
     print_table(table)
@@ -64,6 +64,6 @@ def plain(comparison: Comparison) -> Json:
         "verdict": comparison.verdict,
         "original": comparison.original.title,
         "successor": comparison.successor.title,
-        "notSeen": list(comparison.unseen),
+        "notSeen": list(comparison.unobserved),
         "aspects": [aspect._asdict() for aspect in comparison.aspects],
     }

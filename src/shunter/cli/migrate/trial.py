@@ -261,7 +261,7 @@ class Trials:
         if original is not None and original.is_finished:
             comparison = compared(original, run, self.tolerance)
             code = shown(comparison)
-            if succeeded and comparison.is_as_wanted:
+            if succeeded and comparison.is_acceptable:
                 return exit_codes.OK
             return code if code == exit_codes.DIFFERENT else exit_codes.FAILED
         why = f"{original.title} is {original.state}" if original else f"no run of {source.title} is known"

@@ -1,4 +1,4 @@
-"""The conversion's own account, checked: what it says it carried stands in the result, with the value of the source."""
+"""Checks the conversion's ledger: carried fields must be in the result, with the value of the source."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shunter.migrate.paths import MISSING, value_at
 
 
 def faults(conversion: Conversion) -> Iterator[tuple[Row, str]]:
-    """The carried fields that are not there, or are otherwise. A row with a note says itself how its value was changed; it is not
-    looked at."""
+    """The carried fields that are missing or have another value. Rows with a note, which describes a changed value, are
+    skipped."""
     for row in conversion.rows:
         if row.outcome != "carried" or row.target is None or row.note:
             continue
         manifest = conversion.train_job if row.target.manifest == "TrainJob" else conversion.runtime
-        there = value_at(manifest, row.target.path)
+        present = value_at(manifest, row.target.path)
         given = value_at(conversion.source.value, row.path)
-        if there is MISSING and given not in ({}, [], None, ""):
+        if present is MISSING and given not in ({}, [], None, ""):
             yield row, "is not there"
-        elif there is not MISSING and there != given:
-            yield row, f"is {_shown(there)} there, and {_shown(given)} in v1"
+        elif present is not MISSING and present != given:
+            yield row, f"is {_shown(present)} there, and {_shown(given)} in v1"
 
 
 def _shown(value: Any) -> str:

@@ -16,7 +16,7 @@ from shunter.migrate.pods.facts import Place
 
 @dataclass(frozen=True)
 class Context:
-    """What rules need besides the difference itself."""
+    """The input of rules, besides the difference itself."""
 
     matched: Matched
     lacking: dict[tuple[Place, bool], str] = field(default_factory=dict)
@@ -24,17 +24,17 @@ class Context:
 
     @cached_property
     def kind(self) -> JobKind:
-        """Of v1's operator: it says which port and which containers of the pods are the operator's doing."""
+        """The kind of the v1 job, which has the port and the containers that v1's operator adds."""
         return next(kind for kind in JOB_KINDS if kind.resource == self.matched.v1.job.resource)
 
     @property
     def is_mpi(self) -> bool:
-        """Whether the rules about MPIJobs count as well."""
+        """Whether the rules about MPIJobs apply."""
         return self.kind.resource == MPI_JOBS
 
     @cached_property
     def appended(self) -> Mapping[str, frozenset[str]]:
-        """The variables that v1's operator added to the pods of each role, to whichever container."""
+        """The variables that v1's operator added to any container, by role."""
         job = self.matched.v1.job
         found: dict[str, set[str]] = {}
         for replica in self.matched.v1.replicas:
@@ -53,7 +53,7 @@ class Context:
 
     @cached_property
     def ports(self) -> frozenset[str]:
-        """The ports at which v1's pods meet: those of the name that the kind gives them."""
+        """The rendezvous ports of v1's pods: those with the port name of the kind."""
         port = self.kind.port
         if port is None:
             return frozenset()
@@ -68,7 +68,7 @@ class Context:
 
     @cached_property
     def helpers(self) -> frozenset[str]:
-        """Variables of v2 that others are made of."""
+        """Variables of v2 to which other variables refer."""
         values = {
             str(variable.get("value", ""))
             for replica in self.matched.v2.replicas

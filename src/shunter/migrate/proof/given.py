@@ -20,10 +20,9 @@ _RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)
 
 
 def with_given(conversion: Conversion, objects: Iterable[Json], *, has_others: bool = False) -> Conversion:
-    """The conversion with the TrainJob of `objects` that stands for its source, and that one's runtime, in the place of its own
-    results. It keeps its findings, which explain what differs, and has no account: of another's work there is none. A TrainJob
-    of any name does where it is the only one, unless the source `has_others` beside it. Raises InputError when there is no such
-    TrainJob or runtime, or an API server would refuse one of them."""
+    """The conversion with the TrainJob for its source from `objects`, and that TrainJob's runtime, instead of its own results. It
+    keeps its findings, which explain differences, and has no ledger. A single TrainJob may have any name, unless the source
+    `has_others` beside it. Raises InputError if there is no such TrainJob or runtime, or an API server would reject one."""
     known = [*objects]
     train_job = _train_job(conversion, [obj for obj in known if obj.get("kind") == TRAIN_JOBS.kind], has_others=has_others)
     runtime = _runtime(train_job, known)
@@ -39,7 +38,7 @@ def with_given(conversion: Conversion, objects: Iterable[Json], *, has_others: b
 
 
 def each_with_given(conversions: Iterable[Conversion], objects: Iterable[Json]) -> tuple[list[Conversion], list[Finding]]:
-    """Several conversions with what was given for each, by name; and what there is to tell of those for which nothing was."""
+    """The same for several conversions, by name; and findings about those without TrainJob."""
     known = [*objects]
     found: list[Conversion] = []
     missing: list[Finding] = []
@@ -53,8 +52,8 @@ def each_with_given(conversions: Iterable[Conversion], objects: Iterable[Json]) 
 
 
 def _train_job(conversion: Conversion, jobs: list[Json], *, has_others: bool) -> Json:
-    """That of the converted job's name, or else of the source's; or the only one there is, unless it says that it was made of
-    another job."""
+    """The TrainJob with the name of the converted job, else of the source; else the only one, unless it was created from another
+    job."""
     source = conversion.source
     for name in (conversion.train_job["metadata"].get("name"), source.name):
         for job in jobs:
@@ -73,7 +72,8 @@ def _train_job(conversion: Conversion, jobs: list[Json], *, has_others: bool) ->
 
 
 def _runtime(train_job: Json, objects: list[Json]) -> Json | None:
-    """That of the job's namespace, of several; None for a ClusterTrainingRuntime that is not at hand: it may be a shipped one."""
+    """The job's runtime, preferably of its namespace; None for a ClusterTrainingRuntime not in the input: it may be a shipped
+    one."""
     reference = (train_job.get("spec") or {}).get("runtimeRef") or {}
     kind, name = reference.get("kind", CLUSTER_TRAINING_RUNTIMES.kind), reference.get("name")
     namespace = (train_job.get("metadata") or {}).get("namespace")

@@ -1,7 +1,7 @@
-"""The group of processes that each program takes itself to be in: how many there are, which of them it is, where they meet.
+"""The process group of each program: its size, the program's rank, and the rendezvous address.
 
-What decides is the launcher of the container that trains: torchrun takes its own options and PET_*, programs of Python what their
-kind of job has always told them.
+They depend on the launcher of the training container: torchrun reads its options and PET_*, Python programs the variables of
+their kind of job.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from shunter.migrate.proof.launches import launch_of, reads_nothing
 from shunter.operator.training.mpi.objects import hostfile
 
 EXPLAINED = "group"
-"""What a topic says to explain that a job's group is another one."""
+"""In `Topic.explains`: the topic explains a changed group."""
 
 
 class Member(NamedTuple):
-    """One pod's program as part of a group; None for what it is not told."""
+    """One pod's program as a member of a group; fields are None if they are not set."""
 
     size: str | None = None
     rank: str | None = None
     place: str | None = None
-    """The pod at which all meet, by its mark; without a port."""
+    """The pod of the rendezvous, by its mark, without port."""
 
     def __str__(self) -> str:
         if self.size is None and self.place is None:
@@ -49,7 +49,7 @@ class Member(NamedTuple):
 
 
 def members(both: Matched) -> list[tuple[Pair, Member, Member]]:
-    """Of each pair of pods in which a container trains: what its program takes itself for, on either side."""
+    """For each pair of pods with training containers, the members on both sides."""
     before, after = (_Side(hosts, both.v1.job.resource.kind) for hosts in both.hosts)
     return [
         (pair, before.member(pair.v1), after.member(pair.v2))
@@ -59,7 +59,7 @@ def members(both: Matched) -> list[tuple[Pair, Member, Member]]:
 
 
 def faults(both: Matched) -> Iterator[tuple[Pair, str]]:
-    """The pods whose group is not that of v1, and how."""
+    """The pods whose group differs from v1, with the difference."""
     for pair, before, after in members(both):
         if before != after:
             yield pair, f"{pair.title} is {before} in v1, and {after} in v2."
@@ -68,8 +68,8 @@ def faults(both: Matched) -> Iterator[tuple[Pair, str]]:
 
 
 def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
-    """Where the processes are one group in v1 and none in v2, whatever the reason: pods that are told other sizes or other places
-    to meet, or one rank twice. Elastic jobs must keep to their bounds."""
+    """Jobs whose processes are one group in v1 but not in v2: their sizes or rendezvous differ, or a rank occurs twice. Also
+    elastic jobs whose number of pods is out of bounds."""
     found = members(both)
     if len(found) > 1 and _is_group([before for _, before, _ in found]) and not _is_group([after for _, _, after in found]):
         pair, _, after = found[-1]
@@ -93,7 +93,7 @@ def _is_group(group: list[Member]) -> bool:
 
 
 class _Side:
-    """What programs of one side take themselves for. Those of a role are started alike; only torchrun may be told more."""
+    """The members of one side."""
 
     def __init__(self, hosts: Hosts, kind: str) -> None:
         self._hosts = hosts
@@ -107,24 +107,24 @@ class _Side:
         if main.launcher == "torchrun":
             member = _torchrun(environment, launch_of(replica, environment).main)
         else:
-            member = _TOLD.get(self._kind, _nothing)(environment, main)
+            member = _MEMBER_BY_KIND.get(self._kind, _nothing)(environment, main)
         place = member.place and self._hosts.marked(member.place.replace("<address of the pod>", replica.host))
         return member._replace(place=place and _without_port(place))
 
 
 def _torchrun(environment: Mapping[str, str], main: Started) -> Member:
-    """torch/distributed/run.py: an option of the command line wins over its PET_ variable."""
+    """torch/distributed/run.py: an option of the command line takes precedence over its PET_ variable."""
 
-    def told(option: str) -> str | None:
+    def setting(option: str) -> str | None:
         return main.option(option) or environment.get(f"PET_{option.replace('-', '_').upper()}")
 
-    fewest, _, most = (told("nnodes") or "1").partition(":")
-    size = f"{fewest if most in {'', fewest} else f'{fewest}:{most}'} x {told('nproc-per-node') or 1}"
-    if endpoint := told("rdzv-endpoint"):
+    fewest, _, most = (setting("nnodes") or "1").partition(":")
+    size = f"{fewest if most in {'', fewest} else f'{fewest}:{most}'} x {setting('nproc-per-node') or 1}"
+    if endpoint := setting("rdzv-endpoint"):
         return Member(size, None, endpoint)
-    # A node that is alone meets nobody.
-    place = told("master-addr") if (fewest, most) not in {("1", ""), ("1", "1")} else None
-    return Member(size, told("node-rank") or "0", place)
+    # A single node needs no rendezvous.
+    place = setting("master-addr") if (fewest, most) not in {("1", ""), ("1", "1")} else None
+    return Member(size, setting("node-rank") or "0", place)
 
 
 def _pytorch(environment: Mapping[str, str], main: Started) -> Member:
@@ -153,13 +153,13 @@ def _tensorflow(environment: Mapping[str, str], main: Started) -> Member:
 
 @lru_cache(maxsize=8)
 def _sizes(cluster: bytes) -> str:
-    """How many pods of each role a TF_CONFIG lists."""
+    """The number of pods of each role in a TF_CONFIG."""
     roles: Any = msgspec.json.decode(cluster)
     return ", ".join(f"{len(tasks)} {role}" for role, tasks in sorted(roles.items()) if tasks)
 
 
 def _mpi(environment: Mapping[str, str], main: Started) -> Member:
-    """What the launcher starts; workers take no part in deciding."""
+    """The number of processes that the launcher starts; workers have no member."""
     return Member(main.option("np") if main.launcher == "mpirun" else None)
 
 
@@ -172,7 +172,7 @@ def _without_port(place: str) -> str:
 
 
 def _host_list_faults(both: Matched) -> Iterator[tuple[Pair, str]]:
-    """mpirun reads its hosts and how many processes each may run from a list."""
+    """Differences in mpirun's list of hosts with their numbers of processes."""
     before, after = (hosts.marked(text) for hosts, text in zip(both.hosts, _host_lists(both), strict=True))
     if sorted(before.splitlines()) != sorted(after.splitlines()):
         first, second = (", ".join(text.split("\n")).strip(", ") or "none" for text in (before, after))
@@ -189,8 +189,8 @@ _NAMES = (
     "WORLD_SIZE", "RANK", "MASTER_ADDR", "NUM_PROCESSES", "PROCESS_ID", "COORDINATOR_ADDRESS", "PADDLE_NNODES", "PADDLE_MASTER",
     "TF_CONFIG",
 )  # fmt: skip
-"""The variables by which programs that no launcher starts know their group."""
-_TOLD: dict[str, Callable[[Mapping[str, str], Started], Member]] = {
+"""The variables from which programs without launcher read their group."""
+_MEMBER_BY_KIND: dict[str, Callable[[Mapping[str, str], Started], Member]] = {
     PYTORCH.resource.kind: _pytorch,
     XGBOOST.resource.kind: _pytorch,
     JAX.resource.kind: _jax,

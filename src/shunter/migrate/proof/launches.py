@@ -1,4 +1,4 @@
-"""What the containers of pods start, by the texts of their manifests; containers that say the same are read once."""
+"""What the containers of pods start, by their manifests; equal containers are analyzed once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _READ = ("command", "args", "workingDir", "volumeMounts")
 
 
 def launch_of(replica: Replica, environment: Mapping[str, str] = {}) -> Launch:
-    """What the container that trains starts. `environment` fills in what its texts take from it, and is looked up where they take
-    something and none is given."""
+    """What the training container starts. `environment` is used to expand variables; if it is empty and needed, it is the
+    container's own."""
     training = replica.training
     container: Json = {field: training[field] for field in _READ if field in training}
     words = (*(training.get("command") or ()), *(training.get("args") or ()))
@@ -29,7 +29,7 @@ def launch_of(replica: Replica, environment: Mapping[str, str] = {}) -> Launch:
 
 
 def reads_nothing(container: Json, names: Collection[str]) -> bool:
-    """Whether all of the container's program can be seen, and it reads none of the variables."""
+    """Whether the container's whole program is known, and reads none of the variables."""
     return unread(container, names) == frozenset(names)
 
 

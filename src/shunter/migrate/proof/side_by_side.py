@@ -1,4 +1,4 @@
-"""Both sides of a comparison as rows for people and programs: pods of a role that say the same stand together."""
+"""Both sides of a comparison as rows, for people and programs; equal pods of a role are grouped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Sameness = Literal["same", "expected", "reported", "unexplained"]
 
 
 class Row(NamedTuple):
-    """One fact, as each side says it, and how the two compare."""
+    """One fact on both sides, and the result of comparing them."""
 
     place: Place
     v1: Any
@@ -26,17 +26,17 @@ class Row(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Pods of one role that say the same, or differ in the same way."""
+    """Pods of one role with the same rows."""
 
     title: str
     """`Worker 0 to 2`."""
     hosts: tuple[str, str]
-    """The names of the first of them, in v1 and in v2; empty where it is not there. Of all pods just `v1` and `v2`."""
+    """The names of the first pod in v1 and v2, empty if it does not exist; `v1` and `v2` for all pods."""
     rows: tuple[Row, ...]
 
 
 def blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
-    """What is to be looked at: without what is the same or expected, unless `full`."""
+    """The blocks; without equal and expected rows, unless `full`."""
     if comparison.matched is None:
         return []
     found: list[tuple[str, str, tuple[str, str], tuple[Row, ...]]] = []
@@ -52,13 +52,13 @@ def blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
 
 
 def expected_reasons(comparison: Comparison) -> list[tuple[str, int]]:
-    """Why differences are as they should be, and how many of them; the most frequent first."""
+    """The reasons of expected differences, with their number, the most frequent first."""
     counts = Counter(one.reason for one in comparison.differences if one.verdict == "expected")
     return counts.most_common()
 
 
 def differs(comparison: Comparison) -> bool:
-    """Whether there is anything to look at."""
+    """Whether there are differences other than expected ones."""
     return comparison.matched is None or any(one.verdict != "expected" for one in comparison.differences)
 
 
@@ -88,14 +88,14 @@ def _pods(both: Matched, differences: Iterable[Difference]) -> Iterator[Json]:
 
 
 def _rows(facts: tuple[dict[Place, Any], dict[Place, Any]], differences: list[Difference], *, full: bool) -> Iterator[Row]:
-    judged = {one.place: one for one in differences}
-    if () in judged:
-        one = judged[()]
+    by_place = {one.place: one for one in differences}
+    if () in by_place:
+        one = by_place[()]
         yield Row((), one.v1, one.v2, one.verdict, one.reason)
         return
     before, after = facts
-    for place in sorted({*before, *after}) if full else sorted(judged):
-        difference = judged.get(place)
+    for place in sorted({*before, *after}) if full else sorted(by_place):
+        difference = by_place.get(place)
         if difference is None:
             yield Row(place, before.get(place), after.get(place), "same", "")
         elif full or difference.verdict != "expected":
@@ -103,7 +103,7 @@ def _rows(facts: tuple[dict[Place, Any], dict[Place, Any]], differences: list[Di
 
 
 def _shared(all_rows: list[tuple[Row, ...]]) -> tuple[Row, ...]:
-    """The rows that all of several pods have."""
+    """The rows that all pods have, if there are several."""
     if len(all_rows) < 2:
         return ()
     first, *others = all_rows

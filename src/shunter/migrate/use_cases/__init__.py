@@ -1,8 +1,8 @@
-"""What people do with the migration, as functions: options in, a result out. Commands only read flags for them and show results.
+"""The use cases of the migration, as functions from options to a result. Commands only parse flags and show results.
 
-convert     files, or what a cluster holds -> manifests of v2, as a stream or a tree
-validate    v1 jobs -> how far the conversion of each is proved
+convert     v1 jobs of files or a cluster -> manifests of v2, as a stream or a tree
+validate    v1 jobs -> the proof of each conversion
 plan        the v1 jobs of a cluster -> a plan that people edit
-apply       a plan -> the cluster, write by write, recorded
+apply       a plan -> writes to the cluster, each recorded
 compare     two runs -> whether they trained the same
 """

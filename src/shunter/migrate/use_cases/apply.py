@@ -1,4 +1,4 @@
-"""Executing a plan, as `moving.run_plan` does it, with its journal and its files where the commands keep them."""
+"""Executes a plan (`moving.run_plan`), with journal and files in the same places as the commands."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class NoScreen:
     """Shows nothing."""
 
     def begin(self, total: int) -> None:
-        """Nothing is shown of it."""
+        """Does nothing."""
 
     def done(self, outcome: Outcome) -> None:
-        """Nothing is shown of it."""
+        """Does nothing."""
 
 
 async def apply(
@@ -35,10 +35,10 @@ async def apply(
 ) -> Run:
     """Executes the plan in a file, or some of its waves.
 
-    Every write is recorded in a journal (a file and ConfigMaps) before it is made; after an interruption the same call goes on,
+    Every write is recorded in a journal (a file and ConfigMaps) before it is made; after an interruption the same call continues,
     and `migrate rollback` undoes what is recorded.
 
-    Raises InputError when the plan is of another cluster, EnvironmentProblem while another process works on it.
+    Raises InputError if the plan is for another cluster, EnvironmentProblem while another process executes it.
     """
     plan = read(path)
     await gathering.require_cluster_of(client, plan)

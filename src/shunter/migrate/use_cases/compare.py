@@ -1,4 +1,4 @@
-"""Comparing the run of a v1 job with that of its successor."""
+"""Compares the run of a v1 job with that of its successor."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.titles import title_of
 from shunter.jobs.finding import find, jobs_of
 from shunter.jobs.logs.metrics import MetricPattern
 from shunter.kube.client import Client
@@ -29,8 +30,8 @@ async def compare(
 ) -> Comparison:
     """Whether two jobs of a cluster trained the same.
 
-    Both are NAME or KIND/NAME; without `successor` it is the latest trial of the original, or its TrainJob. `metrics` are looked
-    for in logs beside those that are known. Raises InputError when there is no such job.
+    Both are NAME or KIND/NAME; without `successor` it is the latest trial of the original, or its TrainJob. `metrics` are further
+    patterns for metrics in logs. Raises InputError if there is no such job.
     """
     before, after = await runs(client, original, successor, namespace=namespace, metrics=metrics)
     assert after is not None, "it was asked for"
@@ -64,16 +65,15 @@ async def runs(
 
 
 async def successor_of(client: Client, original: Json) -> Json:
-    """The latest trial of the job, else the TrainJob made of it, else that of its name; of all namespaces, or of the job's own
-    where no others may be read. InputError when there is none."""
+    """The latest trial of the job, else the TrainJob created from it, else that of its name; in all namespaces, or, if not all
+    may be read, in the job's. InputError if there is none."""
     metadata = original["metadata"]
-    title = f"{original['kind']} {metadata['namespace']}/{metadata['name']}"
     try:
         every = await jobs_of(client, TRAIN_JOBS, "")
     except Forbidden:
         every = await jobs_of(client, TRAIN_JOBS, metadata["namespace"])
     trials = [job for job in every if is_trial(job) and mark(job, SOURCE_UID) == metadata["uid"]]
-    twins = [job for job in every if not is_trial(job) and mark(job, SOURCE) == title]
+    twins = [job for job in every if not is_trial(job) and mark(job, SOURCE) == title_of(original)]
     if trials or twins:
         return max(trials or twins, key=lambda job: str(job["metadata"]["creationTimestamp"]))
     _, twin = await find(client, metadata["name"], metadata["namespace"], among=(TRAIN_JOBS,))

@@ -1,6 +1,6 @@
-"""Converting what stands in files or a cluster: every job, with the runtimes that they share and whatever refers to their pods.
+"""Converts the jobs of files or a cluster, with shared runtimes, and the objects that refer to their pods.
 
-Nothing is written before the result is asked to (`ConvertedTree.write`).
+Nothing is written until `ConvertedTree.write` is called.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from shunter.migrate.writing import remove, write_whole
 
 
 class ConvertedTree(msgspec.Struct, frozen=True):
-    """What became of an input."""
+    """The result of converting an input."""
 
     given: Input
     batch: Batch
-    """What became of each job, in the order of the input."""
+    """The result of each job, in the order of the input."""
     faults: list[Finding]
-    """What there is to tell beside the findings of jobs: of files, of other objects, of the suppressions."""
+    """Findings about files, other objects and suppressions."""
     documents: Mapping[int, str]
-    """New texts of documents that hold no job, by the document's id."""
+    """New texts of documents without jobs, by the document's id."""
     template_count: int
     """How many Helm templates were converted."""
     files: Mapping[Path, str | None] | None
@@ -113,8 +113,8 @@ def converted(
     entries: Sequence[Entry] = (),
     progress: Progress = silent,
 ) -> ConvertedTree:
-    """The same of what was read already. `named` are the files and directories that it came from, `faults` what there is to tell
-    of reading it; `entries` are those of a `migration.yaml`."""
+    """The same for an input that was already read. `named` are its files and directories, `faults` the findings from reading it;
+    `entries` are those of a `migration.yaml`."""
     today = datetime.now(UTC).date()
     is_one_stream = output_dir is None and not in_place
     with progress("converting", len(given.convertible)) as advance:
@@ -124,12 +124,12 @@ def converted(
     batch = shared_in(given, suppression.applied(batch, entries, today).batch, there)
     documents, beside = _neighbours(given, batch, templates, update_selectors=update_selectors)
     texts, overlays = _texts(given, batch, documents, named, output_dir, there, progress, in_place=in_place)
-    batch, told = suppression.suppressed(batch, [*given.findings, *of_templates, *faults, *overlays, *beside], entries, today)
+    batch, faults = suppression.suppressed(batch, [*given.findings, *of_templates, *faults, *overlays, *beside], entries, today)
     if texts is not None and in_place and not force:
         refuse_unsaved([path for path, text in texts.items() if text is None or path.is_symlink()])
     elif texts is not None and not force:
         _refuse_others(texts)
-    return ConvertedTree(given, batch, told, documents, len(templates), texts)
+    return ConvertedTree(given, batch, faults, documents, len(templates), texts)
 
 
 def refuse_unsaved(paths: Sequence[Path]) -> None:
@@ -149,7 +149,7 @@ def _refuse_others(texts: Mapping[Path, str | None]) -> None:
 
 
 def _templates(given: Input, options: Options) -> tuple[dict[int, str], list[Finding]]:
-    """New texts of Helm templates, by document, and what there is to tell of them."""
+    """New texts of Helm templates, by document, and findings about them."""
     if not given.templates:
         return {}, []
     from shunter.migrate.conversion.gitops import chart_values, helm  # takes long to import, and few inputs have templates
@@ -161,7 +161,7 @@ def _templates(given: Input, options: Options) -> tuple[dict[int, str], list[Fin
 def _neighbours(
     given: Input, batch: Batch, templates: dict[int, str], *, update_selectors: bool
 ) -> tuple[dict[int, str], list[Finding]]:
-    """New texts of documents, with those whose selectors are rewritten, and what there is to tell of what is passed on."""
+    """New texts of documents, including those with rewritten selectors, and findings about objects that are not converted."""
     if not given.passed_on and len(batch.outcomes) < 2:
         return templates, []
     from shunter.migrate.survey.neighbours.checks import neighbours  # the scan takes long to import
@@ -181,7 +181,7 @@ def _texts(
     *,
     in_place: bool,
 ) -> tuple[dict[Path, str | None] | None, list[Finding]]:
-    """The files to write, and what there is to tell of their kustomizations; None for a stream."""
+    """The files to write, None for a stream; and findings about their kustomizations."""
     if not in_place and output_dir is None:
         return None, []
     from shunter.migrate.conversion.gitops.kustomize import build  # only trees need kustomize

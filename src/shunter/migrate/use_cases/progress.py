@@ -1,4 +1,4 @@
-"""How a caller is told how far work is, which may take longer than a second."""
+"""Progress of work that may take longer than a second."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
 Advance: TypeAlias = Callable[[int], None]
-"""Says that so many more are done."""
+"""Called with the number of things done since the last call."""
 Progress: TypeAlias = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""Entered around work of a name, with the number of things to do where it is known."""
+"""A context manager around work with this name and, if known, number of things to do."""
 
 
 @contextmanager
 def silent(what: str, total: int | None = None) -> Iterator[Advance]:
-    """Tells nobody."""
+    """Shows no progress."""
     yield lambda count: None

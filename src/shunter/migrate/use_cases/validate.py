@@ -1,4 +1,4 @@
-"""Proving what v1 jobs become: how far, rung by rung (`proof.ladder`)."""
+"""Proves the conversions of v1 jobs, rung by rung (`proof.ladder`)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from shunter.migrate.use_cases.progress import Progress, silent
 
 @dataclass(frozen=True)
 class Provable:
-    """Jobs with what they became, in the order of the input."""
+    """Converted jobs, in the order of the input."""
 
     conversions: list[Conversion]
     faults: list[Finding]
-    """What there is to tell of what could not be read."""
+    """Findings about the input, such as files that could not be read."""
     others: list[Json]
     """The other objects of the input."""
 
@@ -43,7 +43,7 @@ def validate(
     suppressions: Path | None = None,
     progress: Progress = silent,
 ) -> tuple[list[Ladder], list[Finding]]:
-    """How far the conversion of each job is proved, and what there is to tell of what could not be read.
+    """The proof of each job's conversion, and findings about input that could not be read.
 
     `jobs` are names (NAME or KIND/NAME) of those to prove, all when none is given. `suppressions` is a `migration.yaml`. Raises
     InputError for a path that cannot be read, and a name that no job has.
@@ -69,17 +69,17 @@ def provable(
     with progress("converting", len(jobs)) as advance:
         batch = batches.converted(jobs, options, given.surroundings, advance)
     today = datetime.now(UTC).date()
-    batch, told = suppression.suppressed(batch, [*given.findings, *given.unrendered, *faults], entries, today)
+    batch, input_findings = suppression.suppressed(batch, [*given.findings, *given.unrendered, *faults], entries, today)
     batch = shared_in(given, batch)
     unread = [finding for outcome in batch.outcomes if outcome.conversion is None for finding in outcome.findings]
     found = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None]
-    # Thousands of manifests and schemas stay until the end: without them every look for garbage is short.
+    # Thousands of manifests and schemas live until the end: frozen, they are not traversed by each garbage collection.
     gc.freeze()
-    return Provable(found, [*told, *unread], [other.value for other in given.others])
+    return Provable(found, [*input_findings, *unread], [other.value for other in given.others])
 
 
 def in_place_of_ours(found: Provable, objects: Sequence[Json], unreadable: Sequence[Finding] = ()) -> Provable:
-    """The same with TrainJobs and runtimes that others wrote in the place of the results; told is which jobs have none there."""
+    """The same with TrainJobs and runtimes that others wrote instead of our results; a job without one gets a finding."""
     if len(found.conversions) == 1:
         try:
             conversions = [with_given(conversion, list(objects)) for conversion in found.conversions]
@@ -97,7 +97,7 @@ def proved(
     entries: Sequence[Entry] = (),
     progress: Progress = silent,
 ) -> list[Ladder]:
-    """How far each is proved without a cluster."""
+    """The proof of each, as far as possible without a cluster."""
     today = datetime.now(UTC).date()
     with progress("proving", len(conversions)) as advance:
         ladders = all_climbed(conversions, options, advance)

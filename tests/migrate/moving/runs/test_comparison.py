@@ -151,7 +151,7 @@ def test_runs_in_which_nothing_differs_are_equal_and_what_was_not_seen_is_named(
 ) -> None:
     comparison = compared(original, successor, Tolerance())
     assert comparison.verdict == "equal", aspects(comparison)
-    assert comparison.unseen == unseen
+    assert comparison.unobserved == unseen
 
 
 ALONE = run(*(spoken(0, 1, LOSSES) for _ in range(2)))
@@ -172,7 +172,7 @@ STILL_DIFFERENT = {
 @pytest.mark.parametrize(("original", "successor"), STILL_DIFFERENT.values(), ids=STILL_DIFFERENT)
 def test_what_can_be_seen_decides_all_the_same(original: Run, successor: Run) -> None:
     comparison = compared(original, successor, Tolerance())
-    assert (comparison.verdict, comparison.unseen) == ("different", ())
+    assert (comparison.verdict, comparison.unobserved) == ("different", ())
 
 
 TO_BE_DONE = {
@@ -244,7 +244,7 @@ def test_a_trial_on_fewer_nodes_is_judged_by_its_process_group_alone() -> None:
     comparison = compared(trained(3, LOSSES), trial, Tolerance())
     assert aspects(comparison)["process group"] == "equal"
     assert comparison.verdict == "not comparable"
-    assert comparison.is_as_wanted
+    assert comparison.is_acceptable
     assert why(comparison, "world size") == "TrainJob bert ran on 1 of 3 nodes on purpose"
 
 
@@ -252,12 +252,12 @@ def test_a_trial_on_fewer_nodes_that_falls_apart_is_different() -> None:
     trial = run(spoken(0, 1, LOSSES), spoken(0, 1, LOSSES), changed={"nodes": "2 of 3"})
     comparison = compared(trained(3, LOSSES), trial, Tolerance())
     assert comparison.verdict == "different"
-    assert not comparison.is_as_wanted
+    assert not comparison.is_acceptable
 
 
 def test_a_silent_trial_is_not_what_was_wanted() -> None:
     silent = run(["hello"], changed={"nodes": "1 of 3"})
-    assert not compared(trained(3, LOSSES), silent, Tolerance()).is_as_wanted
+    assert not compared(trained(3, LOSSES), silent, Tolerance()).is_acceptable
 
 
 def test_a_trial_of_fewer_steps_is_compared_by_its_first_ones() -> None:

@@ -11,7 +11,7 @@ from shunter.migrate.moving.runs.record import Pod, Run
 
 GROUPS: dict[str, tuple[list[tuple[str, int | None, int]], str, str]] = {
     "a whole world": ([("a", 0, 2), ("b", 1, 2)], "one", "0-1"),
-    "the first rank alone speaks": ([("a", 0, 4)], "one", "only 0 spoke"),
+    "the first rank alone speaks": ([("a", 0, 4)], "one", "only 0 printed"),
     "each a world of its own": ([("a", 0, 1), ("b", 0, 1)], "2 separate", "0 (2 times)"),
     "each a world, without a rank": ([("a", None, 1), ("b", None, 1)], "2 separate", "not printed"),
     "two groups of two": ([("a", 0, 2), ("b", 1, 2), ("c", 0, 2), ("d", 1, 2)], "2 separate", "0 (2 times), 1 (2 times)"),

@@ -103,7 +103,7 @@ def test_a_v1_job_knows_how_many_pods_it_had() -> None:
         job, [pod("bert-worker-1", labels=labels)], {"bert-worker-1": log_report(["rank=2 world_size=3"], pod="w", rank=0)}
     )
     assert (run.gone, run.state, run.pods[0].label) == (2, "Succeeded", "worker-1")
-    assert grouping(run).shown_ranks == "only 2 spoke"
+    assert grouping(run).shown_ranks == "only 2 printed"
 
 
 def test_what_a_program_reported_to_its_job_are_final_values() -> None:

@@ -1,10 +1,10 @@
-"""Whether two runs trained the same: aspect by aspect, each with both values and, where that is not plain, why.
+"""Compares two runs, aspect by aspect, with both values and a reason where needed.
 
-Of aspects that say what was learned and by whom a difference decides; how long something took is shown, but two runs on a shared
-cluster never take equally long, so it decides only as throughput, and only where there was time enough to measure it.
+A difference in metrics or in process groups decides the verdict. Durations are only shown, because they vary on a shared cluster;
+throughput decides if it was measured long enough.
 
-What could not be seen of either run makes no difference and is named (`not seen`). Runs are `not comparable` only for a reason
-that somebody can remove, and each such reason says how.
+Aspects that could not be observed do not affect the verdict, but are listed (`not seen`). Runs are `not comparable` only for
+reasons that users can remove; each reason says how.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from shunter.migrate.proof.rungs.runs import Verdict
 AspectVerdict = Verdict | Literal["not seen"]
 
 MEASURABLE_SECONDS = 10.0
-"""A shorter stretch says more of the machine's other work than of the program's speed."""
+"""Throughput is not measured over less time, because other load on the machine would dominate."""
 
 
 class Tolerance(Struct, frozen=True):
-    """What still counts as the same. A metric is within it when either of the first two holds."""
+    """The tolerances. A metric is within tolerance if one of the first two is met."""
 
     relative: float = 0.01
     absolute: float = 1e-6
     throughput: float = 0.05
     first_steps: int = 10
-    """So many of the first common steps are compared one by one; afterwards runs drift apart, and only the end counts."""
+    """The number of first common steps that are compared; later steps drift apart, so only the end is compared."""
 
     def holds(self, one: float, other: float) -> bool:
-        """Whether two values of a metric are as good as the same. `relative` is a share of the greater one."""
+        """Whether two values of a metric are within tolerance. `relative` is a share of the greater one."""
         return math.isclose(one, other, rel_tol=self.relative, abs_tol=self.absolute)
 
 
 class Aspect(NamedTuple):
-    """One thing in which runs are compared, with what each of them says. One that does not decide is only shown."""
+    """One aspect of the comparison, with the values of both runs. One that does not decide is only shown."""
 
     name: str
     verdict: AspectVerdict
@@ -55,7 +55,7 @@ class Aspect(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two runs, aspect by aspect. The original is as a rule that of a v1 job, the successor that of its TrainJob."""
+    """The comparison of two runs. Usually the original is that of a v1 job, the successor that of its TrainJob."""
 
     original: Run
     successor: Run
@@ -63,8 +63,8 @@ class Comparison(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """That of all deciding aspects together: runs in which nothing differs are equal, as far as they were seen. Not
-        comparable are runs of which one has not ended or did something else on purpose, or of which only one spoke."""
+        """The verdict of all deciding aspects: equal if no observed aspect differs; not comparable if a run has not finished or
+        was changed intentionally, or if only one of them printed metrics or ranks."""
         decisive = {aspect.name: aspect.verdict for aspect in self.aspects if aspect.decides}
         if "different" in decisive.values():
             return "different"
@@ -74,15 +74,15 @@ class Comparison(NamedTuple):
         return "within tolerance" if "within tolerance" in decisive.values() else "equal"
 
     @property
-    def unseen(self) -> tuple[str, ...]:
-        """The aspects that would have decided and could not be compared."""
+    def unobserved(self) -> tuple[str, ...]:
+        """The deciding aspects that could not be compared."""
         if self.verdict in ("different", "not comparable"):
             return ()
         return tuple(one.name for one in self.aspects if one.decides and one.verdict in ("not seen", "not comparable"))
 
     @property
-    def is_as_wanted(self) -> bool:
-        """Whether the runs are the same, or as much the same as runs on different numbers of nodes can be: in how they group."""
+    def is_acceptable(self) -> bool:
+        """Whether the runs trained the same; for different numbers of nodes, whether their process groups are equal."""
         if self.verdict != "not comparable":
             return self.verdict != "different"
         is_shrunk = any("nodes" in run.changed for run in (self.original, self.successor))
@@ -91,11 +91,11 @@ class Comparison(NamedTuple):
 
 _METRICS = ("first steps of ", "final ")
 _REQUIRED = ("status", "world size", "process group")
-_SPEAK = "have it print rank=R world_size=N"
+_PRINT_RANKS = "have it print rank=R world_size=N"
 
 
 def compared(original: Run, successor: Run, tolerance: Tolerance) -> Comparison:
-    """The runs side by side. Both may have been read long before; neither is asked anything."""
+    """Compares two records of runs. Pure."""
     aspects = (
         _status(original, successor),
         *_integrity(original, successor),
@@ -134,9 +134,9 @@ def _ending(run: Run) -> str:
 
 def _integrity(original: Run, successor: Run) -> Iterator[Aspect]:
     one, other = grouping(original), grouping(successor)
-    unsaid, unheard = _silence(original, successor, bool(one.world_sizes), bool(other.world_sizes), "its rank and world size")
-    verdict: AspectVerdict = "not comparable" if unheard else "not seen"
-    why = f"{unheard}; {_SPEAK}" if unheard else f"{unsaid}; {_SPEAK}" if unsaid else ""
+    normal, missing = _silence(original, successor, bool(one.world_sizes), bool(other.world_sizes), "its rank and world size")
+    verdict: AspectVerdict = "not comparable" if missing else "not seen"
+    why = f"{missing}; {_PRINT_RANKS}" if missing else f"{normal}; {_PRINT_RANKS}" if normal else ""
     on_purpose = _of_nodes(original, successor)
     shown = one.shown_world_size, other.shown_world_size
     if on_purpose:
@@ -159,29 +159,29 @@ def _integrity(original: Run, successor: Run) -> Iterator[Aspect]:
         yield _same("process group", *shown)
 
 
-def _silence(original: Run, successor: Run, original_spoke: bool, successor_spoke: bool, what: str) -> tuple[str, str]:
-    """Why something was not seen that programs print: the first when that can be so, the second when one run should have said it,
-    as the other did. Both are empty when both said it."""
-    if original_spoke and successor_spoke:
+def _silence(original: Run, successor: Run, original_printed: bool, successor_printed: bool, what: str) -> tuple[str, str]:
+    """Why something that programs print was not observed: the first text if that is normal, the second if one run should have
+    printed it because the other did. Both are empty if both printed it."""
+    if original_printed and successor_printed:
         return "", ""
-    if not original_spoke and not successor_spoke:
+    if not original_printed and not successor_printed:
         return f"neither printed {what}", ""
-    if not original_spoke and (original.moved or _is_past(original)):
+    if not original_printed and (original.moved or _is_past(original)):
         silence = (
             "printed nothing before it was moved" if original.moved else "has no logs any more" if original.ran else "never ran"
         )
         return f"{original.title} {silence}", ""
-    silent, heard = (original, successor) if successor_spoke else (successor, original)
-    return "", f"{heard.title} printed {what}, {silent.title} did not"
+    silent, other = (original, successor) if successor_printed else (successor, original)
+    return "", f"{other.title} printed {what}, {silent.title} did not"
 
 
 def _is_past(run: Run) -> bool:
-    """Whether nothing more can be learned of a run: it never was, or its pods are gone with all that they said."""
+    """Whether nothing more can be observed of a run: it never ran, or its pods are deleted."""
     return not run.pods and not run.series and not run.processes
 
 
 def _of_nodes(original: Run, successor: Run) -> str:
-    """Why counts of pods and ranks differ on purpose; empty when they should not."""
+    """Why numbers of pods and ranks differ intentionally; empty if they should not."""
     run = next((run for run in (original, successor) if "nodes" in run.changed), None)
     return f"{run.title} ran on {run.changed['nodes']} nodes on purpose" if run else ""
 
@@ -191,24 +191,24 @@ def _pods(original: Run, successor: Run) -> Aspect:
     shown = str(len(one)), str(len(other))
     if why := _of_nodes(original, successor) or _unknown(original, one) or _unknown(successor, other):
         return Aspect("pods", "not seen", *shown, why)
-    return _same("pods", *shown)._replace(why=_by_its_job(original, successor))
+    return _same("pods", *shown)._replace(why=_why_from_job(original, successor))
 
 
 def _resources(original: Run, successor: Run) -> Aspect:
     asked = _requested(original), _requested(successor)
     one, other = map(_totals, asked)
     if original.gone or not original.pods:
-        # The cluster may have added requests to the pods that are there.
+        # The cluster may have added requests to existing pods.
         other = {name: amount for name, amount in other.items() if name in one}
     shown = _shown_totals(one), _shown_totals(other)
     if why := _of_nodes(original, successor) or _unknown(original, asked[0]) or _unknown(successor, asked[1]):
         return Aspect("resources", "not seen", *shown, why)
     verdict: Verdict = "equal" if one == other else "different"
-    return Aspect("resources", verdict, *shown, _by_its_job(original, successor))
+    return Aspect("resources", verdict, *shown, _why_from_job(original, successor))
 
 
 def _requested(run: Run) -> Sequence[Mapping[str, str]]:
-    """The resource requests of each pod, or, when pods are gone, those that the job specifies."""
+    """The resource requests of each pod, or, if pods are deleted, those that the job specifies."""
     return run.planned if run.gone or not run.pods else [pod.requests for pod in run.pods]
 
 
@@ -216,8 +216,8 @@ def _unknown(run: Run, asked_for: Sequence[Mapping[str, str]]) -> str:
     return "" if asked_for else f"pods of {run.title} are gone"
 
 
-def _by_its_job(original: Run, successor: Run) -> str:
-    """Of which run, and why, what its job asks for stands for its pods; empty when all are there."""
+def _why_from_job(original: Run, successor: Run) -> str:
+    """Why the values of a run are those of its job, not of its pods; empty if all pods exist."""
     run = next((run for run in (original, successor) if run.gone or not run.pods), None)
     if run is None:
         return ""
@@ -228,7 +228,7 @@ def _by_its_job(original: Run, successor: Run) -> str:
 
 def _restarts(original: Run, successor: Run) -> Aspect:
     one, other = (str(sum(pod.restarts for pod in run.pods)) for run in (original, successor))
-    if why := _by_its_job(original, successor):
+    if why := _why_from_job(original, successor):
         return Aspect("restarts", "not seen", one, other, why, decides=False)
     return _same("restarts", one, other)._replace(decides=False)
 
@@ -280,13 +280,13 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
 def _without_metrics(original: Run, successor: Run) -> Aspect:
     if original.series and successor.series:
         return Aspect("final metrics", "not comparable", "", "", "they have no metric in common; choose one with --metric")
-    unsaid, unheard = _silence(original, successor, bool(original.series), bool(successor.series), "a metric that is known")
-    verdict: AspectVerdict = "not comparable" if unheard else "not seen"
-    return Aspect("final metrics", verdict, "", "", f"{unheard or unsaid}; name one with --metric")
+    normal, missing = _silence(original, successor, bool(original.series), bool(successor.series), "a metric that is known")
+    verdict: AspectVerdict = "not comparable" if missing else "not seen"
+    return Aspect("final metrics", verdict, "", "", f"{missing or normal}; name one with --metric")
 
 
 def _incomparable(original: Run, successor: Run) -> str:
-    """Why no metric of the runs can be compared; empty when they can."""
+    """Why no metric of the runs can be compared; empty if they can."""
     if why := _of_nodes(original, successor):
         return f"{why}: each step uses different data"
     if original.seed and successor.seed and original.seed != successor.seed:
@@ -334,7 +334,7 @@ def _stretch(series: Series, twin: Series) -> _Stretch | None:
         return None
     seconds = (timed[-1].time or 0.0) - (timed[0].time or 0.0)
     if series.name == RATE:
-        # The first value is of the time in which everything was still getting warm.
+        # The first value includes the warm-up.
         values = [point.value or 0.0 for point in timed[1:]]
         return _Stretch(sum(values) / len(values), seconds, "as printed")
     return _Stretch((len(timed) - 1) / seconds, seconds, "steps/s") if seconds > 0 else None

@@ -1,4 +1,4 @@
-"""A trial of a converted job as it stands in its file, under a name of its own; `trial` makes those of v1 jobs. Pure."""
+"""A trial of a TrainJob in a file, under another name; `trial` builds those of v1 jobs. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from shunter.errors import InputError
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PLAN
 from shunter.migrate.moving.runs import marks
-from shunter.migrate.moving.runs.trial import Trial, marked
+from shunter.migrate.moving.runs.trial import Trial, labelled_as_trial
 
 PREFIX = "test-"
 
 
 class Naming(NamedTuple):
-    """Under what name, where and how long the trial runs."""
+    """The namespace, name prefix and time limits of the trial."""
 
     namespace: str
     prefix: str = PREFIX
@@ -30,7 +30,7 @@ class Naming(NamedTuple):
 
 
 def train_job_in(objects: Sequence[SourceObject]) -> SourceObject | None:
-    """The one TrainJob among them; None when there is none. InputError when there are more."""
+    """The TrainJob among the objects; None if there is none. InputError if there are several."""
     found = [obj for obj in objects if (obj.api_version, obj.kind) == (TRAIN_JOBS.api_version, TRAIN_JOBS.kind)]
     if len(found) > 1:
         raise InputError(f"{len(found)} TrainJobs are named: {', '.join(job.title for job in found)}.", "Name a file with one.")
@@ -38,9 +38,9 @@ def train_job_in(objects: Sequence[SourceObject]) -> SourceObject | None:
 
 
 def trial_of_converted(job: SourceObject, objects: Sequence[SourceObject], naming: Naming, *, now: datetime) -> Trial:
-    """The trial of a TrainJob. Its TrainingRuntime comes along under the trial's name where the input holds it; else it is the
-    cluster's. InputError where the job names hosts by its own name, which the trial does not have."""
-    _require_whole(job)
+    """The trial of a TrainJob. A TrainingRuntime in the input is copied under the trial's name; else that of the cluster is used.
+    InputError if the job refers to hosts by its own name, which the trial does not have."""
+    _require_fields(job)
     name = f"{naming.prefix}{job.name}"
     runtime = _runtime(job, objects)
     hosts = re.compile(rf"(?<![\w.-]){re.escape(job.name)}-[\w-]+\.{re.escape(job.name)}(?![\w-])")
@@ -51,23 +51,23 @@ def trial_of_converted(job: SourceObject, objects: Sequence[SourceObject], namin
         )
     expires = rfc3339(now + timedelta(seconds=naming.deadline_seconds + naming.keep_seconds))
     annotations = {marks.CHANGES: "{}", marks.EXPIRES: expires}
-    train_job = marked(job.value, annotations)
+    train_job = labelled_as_trial(job.value, annotations)
     metadata, spec = train_job["metadata"], train_job["spec"]
-    for of_a_plan in (PLAN, COMPARED, NOT_SEEN):
-        metadata["annotations"].pop(of_a_plan, None)
+    for annotation in (PLAN, COMPARED, NOT_SEEN):
+        metadata["annotations"].pop(annotation, None)
     metadata |= {"name": name, "namespace": naming.namespace}
     spec.pop("suspend", None)
     given = spec.get("activeDeadlineSeconds") or naming.deadline_seconds
     spec["activeDeadlineSeconds"] = min(given, naming.deadline_seconds)
     if runtime is not None:
-        runtime = marked(runtime, annotations)
+        runtime = labelled_as_trial(runtime, annotations)
         runtime["metadata"] |= {"name": name, "namespace": naming.namespace}
         spec["runtimeRef"]["name"] = name
     return Trial(None, train_job, runtime, {})
 
 
-def _require_whole(job: SourceObject) -> None:
-    """InputError for a TrainJob without what its trial is made of."""
+def _require_fields(job: SourceObject) -> None:
+    """InputError for a TrainJob without name or runtime."""
     spec = job.value.get("spec")
     reference = spec.get("runtimeRef") if isinstance(spec, dict) else None
     if not isinstance(reference, dict) or not reference.get("name"):
@@ -77,7 +77,7 @@ def _require_whole(job: SourceObject) -> None:
 
 
 def _runtime(job: SourceObject, objects: Sequence[SourceObject]) -> Json | None:
-    """The TrainingRuntime of the input that the job refers to; None when there is none."""
+    """The TrainingRuntime in the input that the job refers to; None if there is none."""
     reference = job.value["spec"]["runtimeRef"]
     wanted = (TRAINING_RUNTIMES.api_version, TRAINING_RUNTIMES.kind, reference.get("name"))
     if reference.get("kind") != TRAINING_RUNTIMES.kind:

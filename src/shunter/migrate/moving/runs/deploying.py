@@ -1,7 +1,7 @@
-"""Makes and removes trial runs: what stands in the way of one, its objects, and the leftovers of earlier ones.
+"""Creates and removes trial runs, and finds obstacles to them.
 
-A trial whose command was killed ends by its own deadline; its objects stay, with the time from when on they may go, and the next
-`test` or `cleanup` in the namespace removes them.
+If the command is killed, the trial ends by its deadline; its objects have an expiry time, after which the next `test` or
+`cleanup` in the namespace removes them.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.runs import headroom, marks
 from shunter.migrate.moving.runs.trial import Trial
 
-IN_THE_WAY = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
-"""Kinds of which a trial makes one object of its own name."""
+NAMED_AS_TRIAL = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
+"""Kinds of the objects that have the trial's name."""
 
 
 class TrialObstacles(NamedTuple):
-    """What would keep a trial from running, as far as it may be looked at."""
+    """The obstacles to a trial."""
 
     found: tuple[str, ...]
     """Why the trial cannot run; sentences without their full stops."""
     unknown: tuple[str, ...]
-    """What could not be looked at, with the reason."""
+    """What could not be checked, with the reason."""
 
 
 async def obstacles(client: Client, trial: Trial, pods: Sequence[Json]) -> TrialObstacles:
-    """Objects with the trial's name, quotas and nodes without room for its pods. What may not be read stops nobody."""
+    """The obstacles: existing objects with the trial's name, quotas, and nodes without capacity for its pods."""
     found: list[str] = []
     unknown: list[str] = []
     taken: list[str] = []
-    for resource in IN_THE_WAY:
+    for resource in NAMED_AS_TRIAL:
         try:
             await client.get(resource, trial.name, trial.namespace)
             taken.append(resource.kind)
@@ -61,8 +61,8 @@ async def obstacles(client: Client, trial: Trial, pods: Sequence[Json]) -> Trial
 
 
 async def start(client: Client, trial: Trial) -> Json:
-    """Creates the trial, its runtime first, which then belongs to the TrainJob and goes with it. Raises ApiError as the server
-    refuses; nothing is left behind then."""
+    """Creates the trial: first its runtime, which then gets the TrainJob as its owner. If the server rejects one, the objects
+    created so far are deleted, and ApiError is raised."""
     if trial.runtime is None:
         return await client.create(TRAIN_JOBS, trial.train_job, field_validation="Strict")
     made = [(TRAINING_RUNTIMES, await client.create(TRAINING_RUNTIMES, trial.runtime, field_validation="Strict"))]
@@ -79,7 +79,7 @@ async def start(client: Client, trial: Trial) -> Json:
 
 
 async def leftovers(client: Client, namespace: str, now: datetime) -> AsyncIterator[tuple[Resource, Json]]:
-    """Objects of trials whose time is over; TrainJobs first. Nothing where they may not be read."""
+    """Expired objects of trials, TrainJobs first; none if they may not be read."""
     for resource in (TRAIN_JOBS, TRAINING_RUNTIMES):
         with contextlib.suppress(Forbidden, NotFound):
             for obj in (await client.list(resource, namespace, label_selector=f"{marks.TRIAL}=true")).items:
@@ -88,14 +88,14 @@ async def leftovers(client: Client, namespace: str, now: datetime) -> AsyncItera
 
 
 async def former(client: Client, trial: Trial) -> Json | None:
-    """A trial of the same job that has the name, if there is one."""
+    """An earlier trial of the same job with this name, if there is one."""
     job = await client.find(TRAIN_JOBS, trial.name, trial.namespace)
     is_former = job is not None and marks.is_trial(job) and mark(job, SOURCE) == mark(trial.train_job, SOURCE)
     return job if is_former else None
 
 
 async def remove(client: Client, resource: Resource, obj: Json) -> None:
-    """Deletes an object of a trial, and by the cluster's own rules all that belongs to it."""
+    """Deletes an object of a trial; garbage collection deletes its dependents."""
     metadata = obj["metadata"]
     with contextlib.suppress(NotFound):
         await client.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"], propagation="Background")

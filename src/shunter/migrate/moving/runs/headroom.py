@@ -1,4 +1,4 @@
-"""Whether a trial finds room beside what runs already: quotas of its namespace, free amounts of the nodes. Pure."""
+"""Whether there is enough capacity for a trial: quotas of its namespace, free resources of the nodes. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from shunter.api.scheduling.quotas import used as counted
 from shunter.cluster.node.registration import PROCESS_NODE
 
 ONE_EACH = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS)
-"""Objects of which a trial needs one each, which quotas may count."""
+"""Objects of which a trial has one each, which quotas may count."""
 NOTHING = Fraction(0)
 
 
 def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json], *, asker: str = "the trial") -> Iterator[str]:
-    """What each quota leaves too little of, for the pods of one job and the objects that make them."""
+    """The quotas that do not allow the pods of one job and their objects."""
     for quota in quotas:
         status = quota.get("status") or {}
         hard, used = status.get("hard") or quota["spec"].get("hard") or {}, status.get("used") or {}
@@ -37,8 +37,8 @@ def quota_obstacles(quotas: Iterable[Json], pods: Sequence[Json], *, asker: str 
 
 
 def node_obstacles(nodes: Iterable[Json], running: Iterable[Json], pods: Sequence[Json]) -> Iterator[str]:
-    """What the schedulable nodes together have too little of, with what runs already taken off. How pods fit on single nodes is
-    for the scheduler to say. A node that runs pods as processes takes pods that ask for more than it has."""
+    """The resources of which all schedulable nodes together have too little free; whether pods fit on single nodes is not
+    checked. None if a node runs pods as processes: it accepts any requests."""
     free: dict[str, Fraction] = {}
     names = set()
     for node in nodes:
@@ -59,7 +59,7 @@ def node_obstacles(nodes: Iterable[Json], running: Iterable[Json], pods: Sequenc
 
 
 def needed(pods: Iterable[Json]) -> Amounts:
-    """What pods ask for together."""
+    """The total requests of pods."""
     amounts: Amounts = {}
     for pod in pods:
         for name, amount in requested(msgspec.convert(pod["spec"], PodRequests)).items():

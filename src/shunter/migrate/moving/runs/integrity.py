@@ -15,18 +15,18 @@ _APART = ("launcher", "ps", "evaluator")
 
 
 class Grouping(NamedTuple):
-    """How the processes of a run stand to each other, as they said."""
+    """The process groups of a run, by the output of its processes."""
 
     world_sizes: tuple[int, ...]
-    """The different ones that were said; one when all agree, none when nobody spoke."""
+    """The distinct world sizes printed; one if all agree, none if nothing was printed."""
     ranks: tuple[int, ...]
-    """Every rank that was said, in order, as often as different pods said it."""
+    """All ranks printed, in order, once for each pod."""
     groups: int | None
-    """How many process groups there are at least; None when what was said does not tell."""
+    """The minimum number of process groups; None if the output does not show it."""
 
     @property
     def world_size(self) -> int | None:
-        """The world size that all processes report; None when they differ, or none reports one."""
+        """The world size that all processes print; None if they differ, or none prints one."""
         return self.world_sizes[0] if len(self.world_sizes) == 1 else None
 
     @property
@@ -41,7 +41,7 @@ class Grouping(NamedTuple):
 
     @property
     def shown_ranks(self) -> str:
-        """`0-3`, `0 (3 times)`, `only 0 spoke`."""
+        """`0-3`, `0 (3 times)`, `only 0 printed`."""
         if not self.ranks:
             return "not printed"
         repeated = [f"{rank} ({count} times)" for rank, count in sorted(Counter(self.ranks).items()) if count > 1]
@@ -49,24 +49,24 @@ class Grouping(NamedTuple):
             return ", ".join(repeated)
         if self.is_complete:
             return f"0-{self.ranks[-1]}" if len(self.ranks) > 1 else "0"
-        return f"only {', '.join(map(str, self.ranks))} spoke"
+        return f"only {', '.join(map(str, self.ranks))} printed"
 
     @property
     def is_complete(self) -> bool:
-        """Whether each rank of the world spoke, and from one pod."""
+        """Whether each rank was printed by exactly one pod."""
         return self.world_size is not None and self.ranks == tuple(range(self.world_size))
 
 
 def grouping(run: Run) -> Grouping:
-    """Of the processes that said a world size; others do not count."""
-    said = [process for process in run.processes if process.world_size]
-    sizes = tuple(sorted({process.world_size or 0 for process in said}))
-    ranks = tuple(sorted(process.rank for process in said if process.rank is not None))
+    """The process groups, by the processes that printed a world size."""
+    reporting = [process for process in run.processes if process.world_size]
+    sizes = tuple(sorted({process.world_size or 0 for process in reporting}))
+    ranks = tuple(sorted(process.rank for process in reporting if process.rank is not None))
     return Grouping(sizes, ranks, _groups(run, sizes, ranks))
 
 
 def _groups(run: Run, sizes: tuple[int, ...], ranks: tuple[int, ...]) -> int | None:
-    """At least so many: a rank that several pods have is in as many groups, and no group has more pods than its world size."""
+    """The minimum number: a rank of several pods is in as many groups, and a group has no more pods than its world size."""
     if not sizes or (not ranks and sizes != (1,)):
         return None
     repeated = max(Counter(ranks).values(), default=1)

@@ -1,4 +1,4 @@
-"""What two runs learned, paired: the same metric of the same process at the same step."""
+"""Pairs the metrics of two runs: the same metric of the same process at the same step."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Part(NamedTuple):
     obstacle: str = ""
     """Why the values cannot be compared."""
     mismatch: str = ""
-    """Why they are different before any value is looked at."""
+    """Why they differ, regardless of the values."""
 
 
 def learning(original: Run, successor: Run, first_steps: int) -> Iterator[Part]:
-    """For each metric that both report: its first steps where both name them, and its end."""
+    """For each metric that both report: its first steps, if both have steps, and its end."""
     for name in dict.fromkeys(series.name for series in original.series if series.name != RATE):
         twins = list(_twins(original, successor, name))
         if not twins:
@@ -109,7 +109,7 @@ def _final(name: str, original: Run, successor: Run, twins: list[tuple[Series, S
 
 
 def _silent_ranks(original: Run, successor: Run, name: str) -> str:
-    """Several models where there was one: more processes report a metric as the first rank than before."""
+    """Why there are several models instead of one: more processes report a metric as rank 0 than before; else empty."""
     counts = [sum(series.name == name and series.rank == 0 for series in run.series) for run in (original, successor)]
     groups = grouping(successor).groups or 0
     return f"{counts[1]} processes report it as rank 0, not {counts[0]}" if counts[1] > counts[0] and groups > 1 else ""

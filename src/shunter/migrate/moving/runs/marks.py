@@ -1,4 +1,4 @@
-"""Labels and annotations of the objects of a trial run: what they are, and when they may be removed."""
+"""Labels and annotations of the objects of a trial run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from shunter.operator.overview import moment
 TRIAL = "migrate.shunter.dev/trial"
 """Label of every object of a trial run: `true`."""
 SOURCE_UID = "migrate.shunter.dev/source-uid"
-"""Annotation: the v1 job's, when it was read from a cluster."""
+"""Annotation: the uid of the v1 job, if it was read from a cluster."""
 CHANGES = "migrate.shunter.dev/changes"
-"""Annotation: how the run differs from the job on purpose, as JSON."""
+"""Annotation: the intended differences between the run and the job, as JSON."""
 EXPIRES = "migrate.shunter.dev/expires"
-"""Annotation: from when on anybody's `test` or `cleanup` removes the trial, finished or not."""
+"""Annotation: the time after which any `test` or `cleanup` removes the trial, finished or not."""
 
 
 def is_trial(obj: Json) -> bool:
-    """Whether it was made for a trial: the TrainJob, and what was made beside it."""
+    """Whether the object belongs to a trial."""
     return bool((obj["metadata"].get("labels") or {}).get(TRIAL) == "true")
 
 
 def changes(job: Json) -> dict[str, str]:
-    """How the trial run differs from the job on purpose; empty for jobs that are none."""
+    """The intended differences between a trial and its job; empty for other jobs."""
     text = annotations_of(job).get(CHANGES)
     try:
         return msgspec.json.decode(text, type=dict[str, str]) if text else {}
@@ -34,7 +34,7 @@ def changes(job: Json) -> dict[str, str]:
 
 
 def has_expired(obj: Json, now: datetime) -> bool:
-    """Whether nobody needs the trial any more; one whose time cannot be read is as good as expired."""
+    """Whether the trial has expired; also if its expiry time is missing or invalid."""
     try:
         expires = moment(annotations_of(obj).get(EXPIRES))
     except ValueError:

@@ -1,4 +1,4 @@
-"""From a job, its pods and what their logs told to the record of its run: pure, the same for both generations."""
+"""Builds the record of a run from a job, its pods and their logs; for both generations. Pure."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from shunter.operator.training_progress import reported_metrics
 
 
 def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], jobset: Json | None = None) -> Run:
-    """The run of a job so far. `logs` is by name of the pod; `jobset` is that of a TrainJob, None when it is gone."""
-    seen = overview(job)
+    """The run of a job so far. `logs` is by pod name; `jobset` is that of a TrainJob, None if it no longer exists."""
+    row = overview(job)
     ranked = training_pods(job, pods)
     planned = tuple(map(_requests, _templates(job, jobset)))
-    tellings = [logs[name] for pod in ranked if (name := pod["metadata"]["name"]) in logs]
+    reports = [logs[name] for pod in ranked if (name := pod["metadata"]["name"]) in logs]
     return Run(
-        kind=seen.kind,
-        namespace=seen.namespace,
-        name=seen.name,
-        uid=seen.uid,
-        state=seen.state,
-        ran=bool(pods) or seen.is_finished or has_run(job),
-        message=seen.message,
+        kind=row.kind,
+        namespace=row.namespace,
+        name=row.name,
+        uid=row.uid,
+        state=row.state,
+        ran=bool(pods) or row.is_finished or has_run(job),
+        message=row.message,
         changed=marks.changes(job),
-        seed=next((one.seed for one in tellings if one.seed), ""),
+        seed=next((one.seed for one in reports if one.seed), ""),
         started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
-        finished=max((time for pod in ranked for time in _ends(pod)), default=seen.finished) if seen.is_finished else None,
-        first_step=min((one.first_step for one in tellings if one.first_step), default=None),
+        finished=max((time for pod in ranked for time in _ends(pod)), default=row.finished) if row.is_finished else None,
+        first_step=min((one.first_step for one in reports if one.first_step), default=None),
         pods=tuple(_pod(job, pods, pod, rank) for rank, pod in pods_by_rank(job, pods).items()),
-        gone=max((len(planned) or seen.ranks) - len(ranked), 0) if seen.is_finished else 0,
+        gone=max((len(planned) or row.ranks) - len(ranked), 0) if row.is_finished else 0,
         planned=planned,
-        processes=tuple(process for one in tellings for process in one.processes),
-        series=(*(series for one in tellings for series in one.series), *_reported(job)),
+        processes=tuple(process for one in reports for process in one.processes),
+        series=(*(series for one in reports for series in one.series), *_reported(job)),
     )
 
 
 def has_run(job: Json) -> bool:
-    """By a condition that stays when a job is suspended: Running of v1, with status False then."""
+    """Whether a job has run, by its Running condition, which v1 keeps (with status False) when it is suspended."""
     return any(condition["type"] == "Running" for condition in job.get("status", {}).get("conditions") or ())
 
 
 def _templates(job: Json, jobset: Json | None) -> Iterator[Json]:
-    """The template of each pod that is to train; those of a TrainJob are in its JobSet. Of its pods those that still run when
-    the first rank has succeeded are removed with their logs."""
+    """The template of each training pod; a TrainJob's are in its JobSet, which deletes pods that still run when the first rank
+    has succeeded."""
     if is_v2(job):
         groups = jobset["spec"]["replicatedJobs"] if jobset else ()
         for group in groups:
@@ -72,7 +72,7 @@ def _pod(job: Json, pods: Sequence[Json], pod: Json, rank: int) -> Pod:
 
 
 def _requests(pod: Json) -> dict[str, str]:
-    """What the containers of a pod, or of a template, ask for together."""
+    """The total requests of the containers of a pod or template."""
     containers = (pod.get("spec") or {}).get("containers") or []
     return total([(msgspec.convert({"containers": containers}, PodRequests), 1)])
 
@@ -83,7 +83,7 @@ def _ends(pod: Json) -> list[datetime]:
 
 
 def _reported(job: Json) -> list[Series]:
-    """What the program reported to its TrainJob's status: the last values only."""
+    """The metrics in a TrainJob's status: the last values only."""
     return [
         Series(name=name, source="trainerStatus", is_counted=True, points=(Point((1.0,), finite(value)),))
         for name, value in reported_metrics(job).items()

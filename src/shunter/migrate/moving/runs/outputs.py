@@ -1,7 +1,8 @@
-"""What a run writes to where another can write as well: claims, directories of nodes, network volumes, buckets, runs of trackers.
+"""The places to which a run writes and that other runs can share: claims, node directories, network volumes, buckets, tracker
+runs.
 
-A checkpoint in the container's own file system is nobody else's; one on a volume is found by the volume. Of addresses only the
-name of the flag or variable tells whether they are read or written: what does not look like an input counts as output.
+A container's own file system is not shared; a path on a volume is identified by the volume. Whether an address is read or written
+is decided by the name of its flag or variable: everything that does not look like an input counts as an output.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _INPUT = re.compile(
 )
 _TRACKED = re.compile(r"MLFLOW_RUN_ID|WANDB_RUN_ID|NEPTUNE_(?:CUSTOM_)?RUN_ID|COMET_EXPERIMENT_KEY|CLEARML_TASK_ID")
 _OF_THE_MACHINE = ("/dev", "/sys", "/proc", "/etc/localtime", "/usr/share/zoneinfo", "/lib/modules", "/usr/local/nvidia")
-"""Directories of a node that are no place for results."""
+"""Directories of a node in which no results are stored."""
 _OWN = frozenset({"emptyDir", "configMap", "secret", "downwardAPI", "projected", "ephemeral", "image", "gitRepo"})
-"""Kinds of volumes that a pod has for itself, or cannot write to."""
+"""Kinds of volumes that are a pod's own, or read-only."""
 
 
 class Output(NamedTuple):
-    """A place that is written to. Two runs with an equal one write to the same place."""
+    """A place to which a run writes. Runs with equal outputs write to the same place."""
 
     kind: str
     where: str
@@ -39,23 +40,23 @@ class Output(NamedTuple):
 
 
 def shared(original: Iterable[Json], trial: Iterable[Json]) -> list[Output]:
-    """What both sets of pods write to, in the order of the original's."""
+    """The outputs that both sets of pods have, in the order of the original's."""
     theirs = {output for pod in trial for output in outputs(pod)}
     return list(dict.fromkeys(output for pod in original for output in outputs(pod) if output in theirs))
 
 
 def outputs(pod: Json) -> Iterator[Output]:
-    """Every place outside of the pod that its containers write to."""
+    """All places outside the pod to which its containers write."""
     spec = pod["spec"]
     volumes = {volume["name"]: volume for volume in spec.get("volumes") or []}
     for container in [*(spec.get("initContainers") or []), *spec["containers"]]:
-        told = effective_container(pod, container)
+        effective = effective_container(pod, container)
         for mount in container.get("volumeMounts") or []:
-            below = mount.get("subPath") or expand(mount.get("subPathExpr") or "", told.environment)
+            below = mount.get("subPath") or expand(mount.get("subPathExpr") or "", effective.environment)
             output = _on_volume(pod, volumes.get(mount["name"], {}), mount, below.strip("/"))
             if output is not None:
                 yield output
-        for name, value in settings([*(told.command or []), *told.arguments], told.environment):
+        for name, value in settings([*(effective.command or []), *effective.arguments], effective.environment):
             if _TRACKED.fullmatch(name):
                 yield Output("run", f"{name}={value}")
             elif not _INPUT.search(name):

@@ -1,4 +1,4 @@
-"""The program that a container runs, as its manifest says it: setting one of its flags, or a variable, and reading them all."""
+"""Reads and sets the flags and variables of a container's program in its manifest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FLAG = re.compile(r"(--?[A-Za-z][\w.-]*|[A-Za-z_][\w./-]*)=(.*)", re.DOTALL)
 
 
 class Setting(NamedTuple):
-    """Something that a program is told."""
+    """A flag or variable of a program."""
 
     name: str
     """`--output-dir`, or the variable's name; empty for a word that no flag precedes."""
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
 
 
 def with_variable(container: Json, name: str, value: str) -> None:
-    """Sets a variable of the container, in the place of one that is there."""
+    """Sets a variable of the container, or replaces an existing one."""
     env = container.get("env") or []
     if any(entry.get("name") == name for entry in env):
         container["env"] = [{"name": name, "value": value} if entry.get("name") == name else entry for entry in env]
@@ -31,8 +31,8 @@ def with_variable(container: Json, name: str, value: str) -> None:
 
 
 def with_argument(container: Json, flag: str, value: str, title: str) -> None:
-    """Sets a flag of the program: where it stands already, else at the end. InputError where the end is that of a text for a
-    shell: what stands there is not known."""
+    """Sets a flag of the program: replaces an existing one, else appends it. InputError if it would be appended to a shell
+    script."""
     for field in ("args", "command"):
         words = list(container.get(field) or [])
         for place, word in enumerate(words):

@@ -1,7 +1,7 @@
-"""A trial run of a converted job, beside the original: its objects, under a name, marks and limits of their own.
+"""The objects of a trial run of a converted job, beside the original, with their own name, labels and limits.
 
-Everything that a trial is to have otherwise is changed in the source, which is then converted like any other: name budgets, hosts
-in environments and counts in TF_CONFIG follow by the rules that hold for every job. Nothing is ever replaced in text.
+All changes for a trial are made in the source, which is then converted like any other: limits of names, hosts in variables and
+counts in TF_CONFIG follow by the usual rules. No text is ever replaced.
 """
 
 from __future__ import annotations
@@ -30,73 +30,73 @@ SUFFIX = "-trial"
 
 
 class TrialOptions(Struct, frozen=True):
-    """What the user wants of a trial."""
+    """The user's options for a trial."""
 
     namespace: str = ""
-    """The original's when empty."""
+    """Empty: that of the original."""
     suffix: str = SUFFIX
     nodes: int | None = None
-    """Pods that train, fewer than the original has."""
+    """Number of training pods, if fewer than the original's."""
     steps: int | None = None
     steps_argument: str = ""
-    """The program's flag that says how many steps are done: `--max-steps`."""
+    """The program's flag for the number of steps: `--max-steps`."""
     steps_variable: str = ""
-    """Or the variable that does."""
+    """Or the variable for it."""
     arguments: Mapping[str, str] = {}
     variables: Mapping[str, str] = {}
     deadline_seconds: int = 3600
-    """It ends by itself after so long, even if nobody follows it any more."""
+    """The trial's deadline, also if the command is killed."""
     keep_seconds: int = 3600
-    """How long after that it may be looked at."""
+    """How long its objects are kept after the deadline."""
 
 
 class Trial(NamedTuple):
-    """The objects of a trial, not yet made. `changes` is how it differs from the job on purpose."""
+    """The objects of a trial, to be created. `changes` are the intended differences from the job."""
 
     conversion: Conversion | None
-    """Of the changed source; None for a job that was converted before."""
+    """The conversion of the changed source; None for a job that was already converted."""
     train_job: Json
     runtime: Json | None
     changes: dict[str, str]
 
     @property
     def name(self) -> str:
-        """The TrainJob's. A runtime of its own is called the same."""
+        """The name of the TrainJob, and of its own runtime if it has one."""
         return str(self.train_job["metadata"]["name"])
 
     @property
     def namespace(self) -> str:
-        """The TrainJob's, which a runtime of its own is in as well."""
+        """The namespace of the TrainJob, and of its own runtime if it has one."""
         return str(self.train_job["metadata"]["namespace"])
 
 
 def trial_of(
-    source: SourceObject, trial_options: TrialOptions, options: Options, surroundings: InputContext = NOTHING, *, now: datetime
+    source: SourceObject, trial_options: TrialOptions, options: Options, input_context: InputContext = NOTHING, *, now: datetime
 ) -> Trial:
-    """The trial of a v1 job, whose namespace must be known by now. Raises InputError for options that do not fit the job, and
+    """The trial of a v1 job, which must have a namespace. Raises InputError for options that are invalid for the job, and
     UnreadableJobError."""
     changed, changes = _changed(source, trial_options)
     elastic = str(trial_options.nodes) if trial_options.nodes is not None and options.elastic_nodes else options.elastic_nodes
     options = msgspec.structs.replace(options, suffix=trial_options.suffix, elastic_nodes=elastic)
-    conversion = convert(changed, options, surroundings)
+    conversion = convert(changed, options, input_context)
     expires = rfc3339(now + timedelta(seconds=trial_options.deadline_seconds + trial_options.keep_seconds))
     annotations = {SOURCE: source.title, marks.CHANGES: msgspec.json.encode(changes).decode(), marks.EXPIRES: expires}
     if uid := source.metadata.get("uid"):
         annotations[marks.SOURCE_UID] = str(uid)
-    train_job = marked(conversion.train_job, annotations)
-    # Results of jobs in a cluster are suspended, since they would train beside their originals: here that is what is wanted.
+    train_job = labelled_as_trial(conversion.train_job, annotations)
+    # Results of jobs in a cluster are suspended, so that they do not train beside their originals; a trial should do that.
     train_job["spec"].pop("suspend", None)
     runtime = None
     if conversion.runtime is not None:
-        # A runtime of its own, which goes with the trial; one that real jobs share would have to stay.
-        runtime = marked(conversion.runtime, annotations)
+        # Its own runtime, which is deleted with the trial; one that real jobs share would have to stay.
+        runtime = labelled_as_trial(conversion.runtime, annotations)
         runtime["metadata"] |= {"name": train_job["metadata"]["name"], "namespace": train_job["metadata"]["namespace"]}
         train_job["spec"]["runtimeRef"]["name"] = runtime["metadata"]["name"]
     return Trial(conversion, train_job, runtime, changes)
 
 
-def marked(obj: Json, annotations: dict[str, str]) -> Json:
-    """A copy of an object of a trial, with its marks."""
+def labelled_as_trial(obj: Json, annotations: dict[str, str]) -> Json:
+    """A copy of an object, with the label of trials and these annotations."""
     found: Json = copy.deepcopy(obj)
     metadata = found["metadata"]
     metadata["labels"] = {**(metadata.get("labels") or {}), marks.TRIAL: "true"}
@@ -105,7 +105,7 @@ def marked(obj: Json, annotations: dict[str, str]) -> Json:
 
 
 def _changed(source: SourceObject, trial_options: TrialOptions) -> tuple[SourceObject, dict[str, str]]:
-    """The source as the trial is to have it, and what of it makes a run that is another one."""
+    """The changed source for the trial, and the changes that make its run differ."""
     read(source, _framework(source))
     value = copy.deepcopy(without_nulls(source.value))
     metadata = value.setdefault("metadata", {})
@@ -137,8 +137,8 @@ def _changed(source: SourceObject, trial_options: TrialOptions) -> tuple[SourceO
 
 
 def _limit(value: Json, trial_options: TrialOptions) -> None:
-    """A trial starts at once, ends by itself, and leaves its pods to be read: a TrainJob that failed is started anew when its
-    JobSet goes, so nothing may remove that one before the TrainJob."""
+    """Sets a deadline, and removes suspension and clean-up policies, so that pods can be read afterwards. A failed TrainJob
+    starts again if its JobSet is deleted, so nothing may delete that before the TrainJob."""
     policy = value["spec"].setdefault("runPolicy", {})
     for field in ("suspend", "ttlSecondsAfterFinished", "cleanPodPolicy"):
         policy.pop(field, None)
@@ -148,7 +148,7 @@ def _limit(value: Json, trial_options: TrialOptions) -> None:
 
 
 def _with_nodes(source: SourceObject, nodes: int) -> dict[str, str]:
-    """Takes Workers away until so many pods are left to train; a Launcher of MPI does not train."""
+    """Reduces the Workers to this number of training pods; a Launcher of MPI does not train."""
     specs = _replica_specs(source)
     worker = next((role for role in specs if role.lower() == "worker"), "")
     counted = [role for role in specs if role.lower() != "launcher"]
@@ -179,7 +179,7 @@ def _replica_specs(source: SourceObject) -> Json:
 
 
 def _training_containers(source: SourceObject) -> Iterator[Json]:
-    """The container of each role that runs the program."""
+    """The training container of each role."""
     name = _framework(source).container
     for spec in _replica_specs(source).values():
         containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
