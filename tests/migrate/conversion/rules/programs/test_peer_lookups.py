@@ -119,6 +119,8 @@ def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:
         'h = "db.example.org"\nfor a in socket.getaddrinfo(h, 1): pass',
         'for a in socket.getaddrinfo(os.environ["OUT"], 1): pass',
         "info = socket.getaddrinfo(host, 1)",
+        "def peers(name):\n    return socket.getaddrinfo(name, 1)\nprint(len(peers('db')))",
+        "def size(host):\n    return len(socket.getaddrinfo(host, 1))\nnum_shards = size('db')",
         "for found in socket.getaddrinfo(os.environ['DB_HOST'], 1): connect(found)",
         "socket.getaddrinfo(socket.gethostname(), None)[0]",
         "ip = sorted(socket.getaddrinfo(os.environ['HOSTNAME'], None))[0]",
@@ -180,6 +182,7 @@ def test_a_shell_that_takes_a_number_of_ranks_from_dns_is_refused(text: str) -> 
         'world_size = len(\n    socket.getaddrinfo(\n        os.environ["SVC"],\n        1,\n    )\n)',
         'init(\n    rank=0,\n    world_size=len(\n        socket.getaddrinfo(os.environ["PEERS"], 1)\n    ),\n)',
         'def count():\n    return len(socket.getaddrinfo(os.environ["PEERS"], 1))\n\nworld_size = count()',
+        'def peers(name):\n    return socket.gethostbyname_ex(name)[2]\n\nworld_size = len(peers("bert-worker"))',
         'world_size: int = len(socket.getaddrinfo(os.environ["PEERS"], 1))',
     ],
 )

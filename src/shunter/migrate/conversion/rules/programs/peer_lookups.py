@@ -79,6 +79,7 @@ _IN_PYTHON = late_pattern(
     r"\s{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 )
 _ARGUMENT = late_pattern(r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)")
+_PARAMETER = late_pattern(r"(?!\w*(?:host|addr|address|master|server)\Z)[A-Za-z_]\w*", re.IGNORECASE)
 _HOLDER = late_pattern(r"(\w{1,80})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]{0,80}=[^\n=]{0,80}\Z")
 """The name that is given what is looked up."""
 _COUNTS = late_pattern(r"\b(?:len|sum)\(")
@@ -208,8 +209,15 @@ def _look_ups(draft: Draft, text: _Text, made: Found) -> Iterator[_LookUp]:
         number = made.numbers.get(match.start("words"), "")
         is_counted, is_listed = _use_in_python(text, match)
         name = _peers(draft, text, match["words"], is_counted=is_counted or bool(number), is_listed=is_listed)
+        if name is None and number and _is_parameter(text, match["words"]):
+            name = ""
         if name is not None:
             yield _LookUp(match.start("words"), name, "" if _may_be_another(number, name, match["words"]) else number)
+
+
+def _is_parameter(text: _Text, word: str) -> bool:
+    """Whether it is a name of Python that the text gives no value itself, and that is not called as one host."""
+    return _PARAMETER.fullmatch(word.strip()) is not None and word.strip() not in text.assigned
 
 
 def _may_be_another(number: str, name: str, word: str) -> bool:
