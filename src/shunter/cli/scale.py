@@ -9,6 +9,7 @@ import typer
 
 from shunter.api.formats.counts import count
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.titles import title_of
 from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
@@ -39,7 +40,7 @@ async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> Non
     """Scales the one job of this name, and says what becomes of it."""
     async with client:
         resource, job = await find(client, wanted, namespace)
-        title = f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
+        title = title_of(job)
         require_scalable(job, nodes)
         try:
             if resource != TRAIN_JOBS:

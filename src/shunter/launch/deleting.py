@@ -12,6 +12,7 @@ from shunter.api.formats.counts import listed, noun
 from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
+from shunter.api.titles import title_of
 from shunter.jobs.deletion import request_deletion
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
@@ -164,7 +165,7 @@ async def _report_wait(client: Client, resource: Resource, job: Json, tell: Call
 
 def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tuple[str, str]:
     """What a job that is being deleted waits for: the subject, and the sentence."""
-    title = f"{job['kind']} {job['metadata']['namespace']}/{job['metadata']['name']}"
+    title = title_of(job)
     leaving = [pod for pod in pods if pod["metadata"].get("deletionTimestamp")]
     late = [pod for pod in leaving if (at - (moment(pod["metadata"]["deletionTimestamp"]) or at)).total_seconds() > LATE_SECONDS]
     if late:

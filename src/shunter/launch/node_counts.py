@@ -13,6 +13,7 @@ from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.shapes import ShapeError, shaped
+from shunter.api.titles import title_of
 from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training import pytorch_rules
@@ -30,7 +31,7 @@ _FIXED_MPI = re.compile(r"\bmpi(?:run|exec)\b.*?\s(--?np|-H|--?host|--?hostfile|
 def require_scalable(job: Json, nodes: int) -> None:
     """InputError for a job of any kind that cannot have another number of nodes now. What its runtime or its elasticPolicy have
     against this number is asked for by `require_possible` and `worker_count`."""
-    title = _title(job)
+    title = title_of(job)
     if nodes < 1:
         raise InputError(
             f"--nodes {nodes} of {title}: it must be 1 or more.", "To stop a job use kubectl patch, or shunter delete."
@@ -84,7 +85,7 @@ def present_counts(job: Json, runtime: Json) -> dict[str, int]:
 def wanted_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
     """The `pod_counts` of a TrainJob's JobSet with so many nodes. InputError where the runtime, a command or the JobSet's claims
     fix the number."""
-    title = _title(job)
+    title = title_of(job)
     requested, other = (
         jobset_for(_with_nodes(job, number), runtime) for number in (nodes, nodes + 2)
     )  # of an MPI job the launcher may be one
@@ -124,7 +125,7 @@ def require_unfixed(title: str, words: Iterable[str], nodes: int, *, is_mpi: boo
 def worker_count(job: Json, nodes: int) -> int:
     """The Workers of an elastic PyTorchJob with so many nodes, its Master included. InputError for one that is not elastic, and
     for a number outside of its bounds."""
-    title = _title(job)
+    title = title_of(job)
     try:
         spec = pytorch_rules.with_defaults(shaped(job, PyTorchJob).spec)
     except ShapeError as error:
@@ -164,7 +165,7 @@ def _read(job: Json) -> TrainJob:
     try:
         return shaped(job, TrainJob)
     except ShapeError as error:
-        raise InputError(f"{_title(job)} cannot be read: {error}.") from error
+        raise InputError(f"{title_of(job)} cannot be read: {error}.") from error
 
 
 def _words(jobset: Json) -> Iterable[str]:
@@ -172,7 +173,3 @@ def _words(jobset: Json) -> Iterable[str]:
     for replicated in jobset["spec"].get("replicatedJobs") or []:
         for container in replicated["template"]["spec"]["template"]["spec"].get("containers") or []:
             yield from (*(container.get("command") or ()), *(container.get("args") or ()))
-
-
-def _title(job: Json) -> str:
-    return f"{job['kind']} {job['metadata'].get('namespace', '')}/{job['metadata']['name']}"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json, MetadataOnly, annotations_of
 from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.titles import title_of
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
@@ -207,7 +208,7 @@ async def _names_of(client: Client, resource: Resource, namespace: str) -> set[s
 
 def _refusal(obj: Json, error: ApiError) -> ShunterError:
     metadata = obj["metadata"]
-    title = f"{obj['kind']} {metadata['namespace']}/{metadata['name']}"
+    title = title_of(obj)
     if may_pass(error):
         return EnvironmentProblem(f"{title}: {error.message}", error.remedy)
     if isinstance(error, NotFound) and "namespaces" in error.message:
