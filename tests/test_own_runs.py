@@ -166,6 +166,27 @@ def test_tests_that_passed_only_on_a_repeat_are_counted_and_four_fail(tmp_path: 
     assert "test_steady" not in answer.stdout
 
 
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_repeat_imports_only_modules_with_tests_that_have_not_passed(tmp_path: Path, workers: str) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text(FLAKY.format(names=["n"]))
+    (tmp_path / "test_other.py").write_text("print('imported')\n\ndef test_other():\n    pass\n")
+    assert "test_other" in run(tmp_path, "-n", workers).stdout
+    again = run(tmp_path, "--unpassed", "-s")
+    assert (again.returncode, "imported" in again.stdout, "test_flaky" in again.stdout) == (0, False, True)
+    assert run(tmp_path, "--unpassed").returncode == 0, "nothing is left"
+
+
+def test_a_repeat_of_a_run_that_was_killed_takes_all(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_it.py").write_text("def test_steady():\n    pass\n")
+    run(tmp_path)
+    (tmp_path / "test_dies.py").write_text("import os\nos._exit(9)\n")
+    assert run(tmp_path).returncode == 9
+    (tmp_path / "test_dies.py").unlink()
+    assert "test_steady" in run(tmp_path, "--unpassed").stdout
+
+
 def test_unit_test_that_starts_a_process_or_connects_fails_even_if_it_hides_it(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(UNIT)
