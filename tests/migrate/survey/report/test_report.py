@@ -99,6 +99,17 @@ def test_sarif_is_valid_and_points_at_lines(batch: Batch, faults: list[Finding])
     assert suppressed == ["it loops <by itself>"]
 
 
+def test_sarif_levels_are_the_severities_of_findings_so_that_an_error_fails_a_code_scan(
+    batch: Batch, faults: list[Finding]
+) -> None:
+    found = [*batch.findings, *faults]
+    results = json.loads(report.written("sarif", batch, faults))["runs"][0]["results"]
+    told = {(result["ruleId"], result["level"]) for result in results}
+    names = {"error": "error", "warning": "warning", "info": "note"}
+    assert told == {(finding.topic.id, names[finding.topic.severity]) for finding in found}
+    assert {level for _, level in told} >= {"error", "warning"}
+
+
 def test_fingerprints_stay_when_lines_move() -> None:
     def fingerprint(line: int) -> str:
         moved = Finding(suppression.UNUSED, "x", Place("a.yaml", line, 1), (), "It is unused.")

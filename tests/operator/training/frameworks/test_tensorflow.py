@@ -48,6 +48,27 @@ def test_the_evaluator_ends_no_tfjob_but_fails_it() -> None:
     assert played.message == "TFJob team-a/job has failed because 1 Evaluator replica(s) failed."
 
 
+def test_without_a_chief_a_tfjob_succeeds_when_worker_0_has() -> None:
+    played = Played(TF, {"Worker": 2, "PS": 1})
+    played.pods("Running", "worker-0", "worker-1", "ps-0")
+    assert played.pods("Succeeded", "worker-1") == ["Created=True", "Running=True"]
+    assert played.pods("Succeeded", "worker-0") == ["Created=True", "Running=False", "Succeeded=True"]
+
+
+def test_with_success_policy_all_workers_a_tfjob_succeeds_when_each_worker_has() -> None:
+    played = Played(TF, {"Worker": 2, "PS": 1}, successPolicy="AllWorkers")
+    played.pods("Running", "worker-0", "worker-1", "ps-0")
+    assert played.pods("Succeeded", "worker-0") == ["Created=True", "Running=True"]
+    assert played.pods("Succeeded", "worker-1") == ["Created=True", "Running=False", "Succeeded=True"]
+
+
+def test_with_a_chief_only_the_chief_decides_that_a_tfjob_has_succeeded() -> None:
+    played = Played(TF, {"Chief": 1, "Worker": 1})
+    played.pods("Running", "chief-0", "worker-0")
+    assert played.pods("Succeeded", "worker-0") == ["Created=True", "Running=True"]
+    assert played.pods("Succeeded", "chief-0") == ["Created=True", "Running=False", "Succeeded=True"]
+
+
 def test_worker_0_done_and_worker_1_failed_at_once_is_both() -> None:
     """Succeeded, then Failed."""
     played = Played(TF, {"Worker": 2})
