@@ -8,8 +8,7 @@ import pytest
 
 from initializers.conftest import Initialize
 from shunter.initializers import local
-from shunter.initializers.fetching import STATE
-from shunter.initializers.files import RemoteFile, digest_of, target_of
+from shunter.initializers.files import digest_of
 
 FILES = {"a.txt": b"1", "deep/er/b.bin": b"\0" * 3_000_000, "skip.tmp": b"x"}
 
@@ -45,27 +44,6 @@ def test_only_what_changed_is_copied_again(volume: Path, initialize: Initialize)
     assert done.content()["a.txt"] == b"22"
 
 
-def test_a_copy_that_somebody_touched_is_made_again(volume: Path, initialize: Initialize) -> None:
-    first = initialize(uri(volume))
-    (first.directory / "a.txt").write_bytes(b"9")
-    assert initialize(uri(volume)).content()["a.txt"] == b"1"
-
-
-def test_what_was_begun_for_another_version_is_removed(volume: Path, initialize: Initialize) -> None:
-    first = initialize(uri(volume))
-    left = first.directory / STATE / "0123.part"
-    left.write_bytes(b"x")
-    initialize(uri(volume))
-    assert not left.exists()
-
-
-def test_a_record_that_a_kill_cut_off_is_read(volume: Path, initialize: Initialize) -> None:
-    first = initialize(uri(volume))
-    record = first.directory / STATE / "complete.jsonl"
-    record.write_text(record.read_text()[:-5])
-    assert "of which 2 are there already" in initialize(uri(volume)).lines[1]
-
-
 def test_a_copy_that_differs_is_made_again(volume: Path, initialize: Initialize, monkeypatch: pytest.MonkeyPatch) -> None:
     digests = iter(["right", "wrong"])
     monkeypatch.setattr(local, "digest_of", lambda path, algorithm: next(digests, "") or digest_of(path, algorithm))
@@ -99,11 +77,3 @@ def test_a_directory_that_cannot_be_written_is_named(volume: Path, initialize: I
     done = initialize(uri(volume))
     assert done.code == 3
     assert "Mount a volume there that the container's user may write to." in done.last_line
-
-
-@pytest.mark.parametrize("path", ["../a", "/etc/passwd", "a/../../b", "", "a\0b"])
-def test_no_file_leaves_the_directory(path: str, tmp_path: Path) -> None:
-    from shunter.errors import InputError
-
-    with pytest.raises(InputError):
-        target_of(tmp_path, RemoteFile(path, 1, "").path)
