@@ -36,7 +36,7 @@ from shunter.operator.trainer import controllers as trainer
 from shunter.operator.trainer.admission import TrainerAdmission
 from shunter.operator.trainer.admission import configurations as trainer_webhooks
 from shunter.operator.trainer.runtimes import shipped
-from shunter.operator.trainer.statusserver.access import StatusServerAccess
+from shunter.operator.trainer.statusserver.current_place import CurrentPlace
 from shunter.operator.trainer.statusserver.pods import ReportingPods
 from shunter.operator.trainer.statusserver.server import StatusServer
 from shunter.operator.trainer.statusserver.tokens import TokenReviewer
@@ -161,7 +161,7 @@ async def run(options: OperatorOptions, stop: asyncio.Event | None = None) -> No
             )
         status_server = None
         if gates[TRAIN_JOB_STATUS] and kinds.train_jobs:
-            status_server = StatusServerAccess(status_server_url(options, client.namespace))
+            status_server = CurrentPlace(status_server_url(options, client.namespace))
         if options.controllers and kinds.train_jobs:
             workers = configuration.workers(TRAIN_JOBS) or trainer.DEFAULT_WORKERS
             trainer.add_controllers(manager, workers=workers, status_server=status_server)

@@ -24,7 +24,7 @@ from shunter.operator.trainer.reconciler import (
     train_job_of,
 )
 from shunter.operator.trainer.snapshot import job_of_snapshot
-from shunter.operator.trainer.statusserver.access import StatusServerAccess
+from shunter.operator.trainer.statusserver.current_place import CurrentPlace
 from shunter.operator.trainer.views import ConfigMap, JobOfSet, LiveJobSet, RankPod, Runtime
 
 COMPONENT = "trainer-trainjob-controller"
@@ -68,7 +68,7 @@ def failed_pod_informer(manager: Manager) -> tuple[Informer[RankPod], FailedPods
     return pods, failed_pods
 
 
-def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_server: StatusServerAccess | None = None) -> None:
+def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_server: CurrentPlace | None = None) -> None:
     """Adds the controllers of TrainJobs and of both kinds of runtimes. `status_server` is None when it is not served."""
     jobs = manager.informer(TRAIN_JOBS, TrainJob, indexes={RUNTIME_INDEX: by_runtime})
     runtimes, config_maps, jobsets = runtime_informers(manager), config_map_informer(manager), jobset_informer(manager)

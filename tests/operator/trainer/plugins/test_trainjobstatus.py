@@ -16,7 +16,6 @@ from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins.trainjobstatus import AUTHORITIES
 from shunter.operator.trainer.render import rendered
 from shunter.operator.trainer.snapshot import snapshot_of
-from shunter.operator.trainer.statusserver.access import StatusServerAccess
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
 from shunter.operator.trainer.views import ConfigMap
 
@@ -99,12 +98,3 @@ def test_a_job_waits_until_it_is_known_whom_to_trust(make_trainjob: Make, runtim
     assert found.writes == ()
     assert found.events == ()
     assert found.requeue_after == 1.0
-
-
-def test_who_waits_hears_of_each_change_once() -> None:
-    access = StatusServerAccess(PLACE.url)
-    heard: list[str] = []
-    access.on_change(lambda: heard.append(access.place.authorities))
-    for authorities in (b"one", b"one", b"two"):
-        access.trust(authorities)
-    assert heard == ["one", "two"]

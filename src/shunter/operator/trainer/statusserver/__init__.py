@@ -1,1 +1,11 @@
-"""The server that training programs report their progress to: requests in, at most one write per job and second out."""
+"""The server that training programs report their progress to: requests in, at most one write per job and second out.
+
+server.py           the answers and their limits, in order
+tokens.py, pods.py  whether a token, and the pod that it belongs to, may report about a job
+report.py           a body read as a report, or refused
+writes.py           at most one write per job and second: the newest
+place.py            URL and audience, on which server and plugin `trainjobstatus` agree; current_place.py: its certificate renewed
+metrics.py          counts of reports
+
+Tests: tests/operator/trainer/statusserver; pods.py in test_tokens.py, place.py in test_server.py there.
+"""

@@ -1,4 +1,4 @@
-"""Address and authorities of the status server, which are written into pods."""
+"""Where one replica of the status server is now: the `place` that is written into pods."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
 
 
-class StatusServerAccess:
-    """The access to one replica. Its authorities are empty until its certificate exists, and change with its renewal."""
+class CurrentPlace:
+    """Of one replica. Its authorities are empty until its certificate exists, and change with its renewal."""
 
     def __init__(self, url: str) -> None:
         self.place = StatusServerPlace(url, "")
