@@ -52,6 +52,15 @@ def test_a_file_of_json_is_read_without_yaml(tmp_path: Path, monkeypatch: pytest
     assert kubeconfig.load(written(tmp_path / "c", config())).namespace == "x-ns"
 
 
+@pytest.mark.parametrize(
+    ("of_context", "namespace"), [({"namespace": "team"}, "team"), ({"namespace": ""}, "default"), ({}, "default")]
+)
+def test_the_namespace_is_that_of_the_context_else_default(of_context: dict[str, str], namespace: str, tmp_path: Path) -> None:
+    content = config()
+    content["contexts"] = [{"name": "x", "context": {"cluster": "x", "user": "x", **of_context}}]
+    assert kubeconfig.load(written(tmp_path / "c", content)).namespace == namespace
+
+
 def test_of_several_files_the_first_to_name_something_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = written(tmp_path / "one", {**config(), "current-context": ""})
     two = written(tmp_path / "two", config(cluster={"server": "https://other"}))

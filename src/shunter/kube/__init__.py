@@ -1,7 +1,8 @@
 """Talks to any Kubernetes API server, in client-go's architecture: reflector, indexed store, work queue, controller.
 
 client.py, transport.py, http/    requests, and how they travel; retry.py: which are sent again; errors.py: refusals as exceptions
-kubeconfig.py, credentials.py     where the server is; who we are: tokens, certificates, exec plugins
+kubeconfig.py, credentials.py     where the server is, and the namespace of the context; who we are: tokens, certificates,
+                                  exec plugins
 cache/                            list and watch of a collection (reflector), the store, informers
 controllers/                      queues, plans and their execution, leader election
 watching.py                       the same for a few objects, without a cache
