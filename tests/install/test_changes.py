@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from shunter.install.changes import MANAGED_BY, MARK, Change, change, changed_fields, is_left
+from shunter.api.meta import Json
+from shunter.install.changes import MANAGED_BY, MARK, Change, change, changed_fields, is_left, to_apply, to_remove, unwanted
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,32 @@ def test_what_the_server_counts_and_reports_is_no_change() -> None:
     before = {**wanted, "metadata": {**metadata, "resourceVersion": "1"}, "status": {"loadBalancer": {}}}
     after = {**wanted, "metadata": {**metadata, "resourceVersion": "2", "managedFields": []}}
     assert change(wanted, before, after) == Change("unchanged", "Service n/a")
+
+
+def named(kind: str, name: str, version: str = "v1") -> Json:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "n"}}
+
+
+DEFINITION = named("CustomResourceDefinition", "trainjobs", "apiextensions.k8s.io/v1")
+WEBHOOKS = named("ValidatingWebhookConfiguration", "w", "admissionregistration.k8s.io/v1")
+NAMESPACE, ACCOUNT, DEPLOYMENT = named("Namespace", "n"), named("ServiceAccount", "a"), named("Deployment", "d", "apps/v1")
+MADE = [NAMESPACE, DEFINITION, ACCOUNT, DEPLOYMENT, WEBHOOKS]
+
+
+def test_an_upgrade_takes_away_what_is_no_longer_wanted_but_no_definition_and_no_namespace() -> None:
+    assert unwanted([DEPLOYMENT], MADE) == [WEBHOOKS, ACCOUNT]
+    assert unwanted(MADE, MADE) == []
+
+
+def test_uninstalling_begins_with_the_webhooks_and_takes_definitions_only_when_asked() -> None:
+    kept = [obj["kind"] for obj in to_remove(MADE, crds=False)]
+    assert (kept[0], kept[-1]) == ("ValidatingWebhookConfiguration", "Namespace")
+    assert "CustomResourceDefinition" not in kept
+    assert [obj["kind"] for obj in to_remove(MADE, crds=True)].count("CustomResourceDefinition") == 1
+
+
+def test_an_object_is_marked_when_it_is_made_and_stays_unmarked_when_others_made_it() -> None:
+    marked = {MANAGED_BY: MARK}
+    assert to_apply(ACCOUNT, None)["metadata"]["labels"] == marked
+    assert to_apply(ACCOUNT, {**ACCOUNT, "metadata": {"name": "a", "labels": marked}})["metadata"]["labels"] == marked
+    assert "labels" not in to_apply(ACCOUNT, ACCOUNT)["metadata"]
