@@ -65,6 +65,7 @@ class Listing(NamedTuple):
     """All jobs, and what is not known of them."""
 
     rows: list[Row]
+    """In no order of their own: who shows them orders them (`cli/options/job_list.py`)."""
     unread: list[str]
     """Kinds that could not be read and might have told why one of the jobs does not train."""
     unread_logs: int
@@ -99,5 +100,4 @@ async def listed(
                 failure_record(job),
             )
         )
-    rows.sort(key=lambda row: (row.job.namespace, str(row.job.created), row.job.name))
     return Listing(rows, sorted({kind for row in rows for kind in row.why.unread}), logged.unread)

@@ -3,6 +3,7 @@
 lazy_group.py   groups, and what is said of a mistyped verb
 command.py      a command, and what is said of a mistyped option
 completion.py   values that the shell completes
+job_list.py     which jobs `jobs` lists, and their order
 
 Tests: tests/cli/options; mistyped and missing options in tests/cli/test_wrong_flags.py.
 """
