@@ -14,7 +14,7 @@ needs no cluster: it returns the ConfigMaps and the TrainJob, ready for `kubectl
 The parts of `run`: `preparing.prepared` completes options with what a cluster says, `submitting.submit` writes the objects, in an
 order that allows a kill between any two writes, and `running.followed` follows a job to its end.
 
-Tests: tests/launch; submitting and resuming in tests/e2e/test_run_program.py and test_bucket.py, scaling in test_scale.py there.
+Tests: tests/launch; whole jobs in tests/e2e: test_run_program.py, test_bucket.py (resumed from one) and test_scale.py.
 """
 
 from __future__ import annotations
