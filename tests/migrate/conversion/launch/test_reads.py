@@ -287,7 +287,7 @@ def test_shell_text_reads(text: str) -> None:
 
 @pytest.mark.parametrize("text", PYTHON)
 def test_python_reads(text: str) -> None:
-    assert _said(python_reads.reads(text, KNOWN)) == PYTHON[text]
+    assert _said(python_reads.reads(text, KNOWN, shell_reads.reads)) == PYTHON[text]
 
 
 @pytest.mark.parametrize("text", MENTIONS)
@@ -325,7 +325,7 @@ def test_a_read_stands_where_it_is_written() -> None:
     text = "set -e\nexport R=${HOSTNAME##*-}\n"
     assert [text[read.start :][:18] for read in shell_reads.reads(text, KNOWN)] == ["${HOSTNAME##*-}\n"]
     code = "import socket\n\nh = socket.gethostname()\nr = h[-1]\n"
-    assert [code[read.start :][:20] for read in python_reads.reads(code, KNOWN)] == ["socket.gethostname()"]
+    assert [code[read.start :][:20] for read in python_reads.reads(code, KNOWN, shell_reads.reads)] == ["socket.gethostname()"]
 
 
 @pytest.mark.parametrize(

@@ -51,4 +51,6 @@ def _of_document(document: Document) -> Iterator[Finding]:
 
 def _reads(text: str) -> list[Read]:
     variables = {"HOSTNAME": HOST_NAME}
-    return python_reads.reads(text, variables) if is_python_code(text) else shell_reads.reads(text, variables)
+    if is_python_code(text):
+        return python_reads.reads(text, variables, shell_reads.reads)
+    return shell_reads.reads(text, variables)

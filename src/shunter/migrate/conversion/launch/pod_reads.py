@@ -174,7 +174,7 @@ def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: 
         if language == "shell":
             found = shell_reads.reads(text, _known_to(container, text, variables))
         else:
-            found = python_reads.reads(text, variables)
+            found = python_reads.reads(text, variables, shell_reads.reads)
         yield from (_at(read, text, spot) for read in found)
     for _, words in _commands(container):
         yield from (one for one in _of_words(words, variables) if one.spot.path not in read_as_text)
@@ -244,7 +244,7 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
     for number, (path, text) in enumerate(words):
         found: Iterable[Read] = ()
         if number in code:
-            found = python_reads.reads(text, variables)
+            found = python_reads.reads(text, variables, shell_reads.reads)
         elif number and (runs_text or (" " in text and _ASKS.search(text))):
             # A text that another program is given may be one for a shell: `su user -c TEXT`.
             found = mentions(_REFERENCE.sub(lambda match: " " * len(match[0]), text), variables)

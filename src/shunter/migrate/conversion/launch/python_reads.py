@@ -16,7 +16,15 @@ from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.nested_programs import nested_programs
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_sources import Sources
-from shunter.migrate.conversion.launch.reads import BETWEEN_NAMES, LOCAL, TF_CONFIG, Read, is_rank, takes_last_number
+from shunter.migrate.conversion.launch.reads import (
+    BETWEEN_NAMES,
+    LOCAL,
+    TF_CONFIG,
+    Read,
+    ReadShell,
+    is_rank,
+    takes_last_number,
+)
 
 _ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo"})
 """What is asked of an own name here is its address: another one in every pod of either generation."""
@@ -67,25 +75,25 @@ _STEPS_OF_JSON = 3
 """`cluster`, a role and an index lead to a name in TF_CONFIG."""
 
 
-def reads(code: str, variables: Mapping[str, str]) -> list[Read]:
+def reads(code: str, variables: Mapping[str, str], in_shell: ReadShell) -> list[Read]:
     """Every place at which the code takes a value of the pod. `variables` are those of the environment that hold one, with what
-    each is called. Never fails."""
-    return [*_reads(code, tuple(variables.items()))]
+    each is called; `in_shell` reads the commands and scripts that the code holds. Never fails."""
+    return [*_reads(code, tuple(variables.items()), in_shell)]
 
 
 @lru_cache(maxsize=1024)
-def _reads(code: str, variables: tuple[tuple[str, str], ...]) -> tuple[Read, ...]:
+def _reads(code: str, variables: tuple[tuple[str, str], ...], in_shell: ReadShell) -> tuple[Read, ...]:
     tree = python_code.parsed(code)
-    found = mentions(code, dict(variables)) if tree is None else _Code(code, tree, dict(variables)).reads()
+    found = mentions(code, dict(variables)) if tree is None else _Code(code, tree, dict(variables), in_shell).reads()
     return tuple(found)
 
 
 class _Code:
-    def __init__(self, code: str, tree: ast.Module, variables: Mapping[str, str]) -> None:
-        self._code, self._variables = code, variables
+    def __init__(self, code: str, tree: ast.Module, variables: Mapping[str, str], in_shell: ReadShell) -> None:
+        self._code, self._variables, self._in_shell = code, variables, in_shell
         self._nodes = [*ast.walk(tree)]
         self._lines = python_code.Lines(code)
-        self._sources = Sources(self._nodes, variables)
+        self._sources = Sources(self._nodes, variables, in_shell)
         self._statements = [node for node in self._nodes if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr))]
         self._holders: dict[str, tuple[str, int]] = {}
         """Names that hold a value: what it is called, where it was read first."""
@@ -128,12 +136,11 @@ class _Code:
 
     def _nested(self) -> list[Read]:
         """What programs within the code read, where the code writes them."""
-        from shunter.migrate.conversion.launch import shell_reads  # which reads Python code by this module
-
         found = []
         for language, text, start in nested_programs(self._code, self._nodes, self._lines):
-            reader = reads if language == "python" else shell_reads.reads
-            found += [read._replace(start=start) for read in reader(text, self._variables)]
+            is_python = language == "python"
+            inner = reads(text, self._variables, self._in_shell) if is_python else self._in_shell(text, self._variables)
+            found += [read._replace(start=start) for read in inner]
         return found
 
     def _start(self, node: ast.AST) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
-from shunter.migrate.conversion.launch.reads import HOST_NAME, TF_CONFIG, paths, sought
+from shunter.migrate.conversion.launch.reads import HOST_NAME, TF_CONFIG, ReadShell, paths, sought
 
 _HOST_NAME_CALLS = frozenset(
     {"gethostname", "getfqdn", "gethostbyaddr", "getnameinfo", "resolve_address", "from_address", "Get_processor_name"}
@@ -34,10 +34,11 @@ _RESOLVERS = frozenset({"TFConfigClusterResolver"})
 
 
 class Sources:
-    """The expressions of one text. `variables` are those of the environment that hold a value, with what each is called."""
+    """The expressions of one text. `variables` are those of the environment that hold a value, with what each is called;
+    `in_shell` reads the commands that the text starts."""
 
-    def __init__(self, nodes: Sequence[ast.AST], variables: Mapping[str, str]) -> None:
-        self._variables = variables
+    def __init__(self, nodes: Sequence[ast.AST], variables: Mapping[str, str], in_shell: ReadShell) -> None:
+        self._variables, self._in_shell = variables, in_shell
         self._imported = {
             alias.asname or alias.name: alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
         }
@@ -132,14 +133,12 @@ class Sources:
 
     def _asked_of_shell(self, words: ast.expr) -> str:
         """What a command prints of the pod that is written out in the code."""
-        from shunter.migrate.conversion.launch import shell_reads
-
         text = python_code.constant(words) or ""
         if isinstance(words, (ast.List, ast.Tuple)):
             text = " ".join(filter(None, map(python_code.constant, words.elts)))
         elif isinstance(words, ast.Call) and not text:
             text = " ".join(_texts([*ast.walk(words)]))
-        return next((read.name for read in shell_reads.reads(text, self._variables)), "")
+        return next((read.name for read in self._in_shell(text, self._variables)), "")
 
     def _is_environment(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name) and (node.id in self._environments or self._imported.get(node.id) == "environ"):

@@ -7,7 +7,7 @@ it, takes it for a rank. Shell and Python have readers of their own; this module
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import NamedTuple
@@ -77,6 +77,11 @@ class Read(NamedTuple):
     """Whether something is cut out of it, or it is compared, or taken for a rank."""
     takes_last_number: bool = False
     """Whether only the number at its end is taken."""
+
+
+ReadShell = Callable[[str, Mapping[str, str]], list[Read]]
+"""Reads a shell text, given the variables that hold a value of the pod. Shell texts hold Python, and Python holds shell texts:
+the reader of Python is given this one."""
 
 
 def is_rank(name: str) -> bool:

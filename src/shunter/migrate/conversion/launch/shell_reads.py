@@ -262,7 +262,7 @@ def _read_code(reading: ShellText, command: shell.Command, *, is_cut: bool, is_r
     read = {*code_words([word.literal or "" for word in words])}
     for number in read:
         code, begin = quoted_code(reading.text, words[number])
-        for one in python_reads.reads(code, variables):
+        for one in python_reads.reads(code, variables, reads):
             start = min(begin + one.start, words[number].end - 1)
             reading.found.append(Read(one.name, start, is_cut or one.decides, one.takes_last_number))
     for number in text_words([word.literal or "" for word in words]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
 from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
 
 COUNT = "$(getent ahosts peers | wc -l)"
@@ -44,7 +45,7 @@ COUNT = "$(getent ahosts peers | wc -l)"
     ],
 )  # fmt: skip
 def test_a_number_that_is_made_of_the_answers(text: str, number: str) -> None:
-    assert [*found_in_shell(text)[0].numbers.values()] == [number]
+    assert [*found_in_shell(text, found_in_python)[0].numbers.values()] == [number]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_a_number_that_is_made_of_the_answers(text: str, number: str) -> None:
     ],
 )
 def test_answers_that_decide_no_number(text: str) -> None:
-    assert not found_in_shell(text)[0].numbers
+    assert not found_in_shell(text, found_in_python)[0].numbers
 
 
 @pytest.mark.parametrize(
@@ -82,10 +83,10 @@ def test_answers_that_decide_no_number(text: str) -> None:
     ],
 )
 def test_a_program_is_started_where_a_command_begins(text: str, starts: int) -> None:
-    assert len(found_in_shell(text)[0].places) == starts
+    assert len(found_in_shell(text, found_in_python)[0].places) == starts
 
 
 def test_functions_that_call_each_other_twice_are_not_read_without_end() -> None:
     """Each calls the next one twice: read to the end, they would be called 2 to the 60th time."""
     calls = "".join(f"f{number}() {{ f{number + 1}; f{number + 1}; }}\n" for number in range(60))
-    assert found_in_shell(f"WORLD_SIZE={COUNT}\n{calls}f0")[0].numbers
+    assert found_in_shell(f"WORLD_SIZE={COUNT}\n{calls}f0", found_in_python)[0].numbers

@@ -47,8 +47,13 @@ def _files(programs: Programs) -> Iterator[tuple[str, str]]:
 
 def _decides(text: str, path: str) -> bool:
     """Whether something is cut out of the file, or it is compared, or taken for a rank."""
-    readers = python_reads.reads if is_python_code(text) else shell_reads.reads
-    before, after = (sum(read.decides for read in readers(one, {})) for one in (text, text.replace(path, _STAND_IN)))
+    is_python = is_python_code(text)
+    before, after = (
+        sum(
+            read.decides for read in (python_reads.reads(one, {}, shell_reads.reads) if is_python else shell_reads.reads(one, {}))
+        )
+        for one in (text, text.replace(path, _STAND_IN))
+    )
     return after > before
 
 

@@ -146,7 +146,7 @@ def _made(text: str, codes: Sequence[tuple[int, str]]) -> Found:
     """What the text makes of its look-ups; `codes` are the parts of it that are Python code, and where they begin."""
     if (0, text) in codes or (not codes and is_python_code(text)):
         return found_in_python(text)[0]
-    in_shell, _ = found_in_shell(text)
+    in_shell, _ = found_in_shell(text, found_in_python)
     made = Found({**in_shell.numbers}, {*in_shell.places})
     for begin, code in codes:
         found, _ = found_in_python(code)

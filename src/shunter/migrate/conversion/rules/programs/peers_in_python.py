@@ -394,7 +394,7 @@ class _Code:
 
     def _printed(self, text: str, begin: int) -> Values:
         """What a shell text prints that stands there."""
-        found, printed = found_in_shell(text)
+        found, printed = found_in_shell(text, found_in_python)
         self.found.places |= {begin + place for place in found.places}
         for place, number in found.numbers.items():
             self.found.numbers.setdefault(begin + place, number)

@@ -7,7 +7,7 @@ texts that it gives other shells or Python. A variable that is given something e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -60,17 +60,22 @@ class Found(msgspec.Struct):
     """Commands that are still looked into."""
 
 
+ReadPython = Callable[[str], tuple[Found, Values]]
+"""Says of Python code what `found_in_shell` says of a shell text."""
+
+
 @lru_cache(maxsize=64)
-def found_in_shell(text: str) -> tuple[Found, Values]:
+def found_in_shell(text: str, in_python: ReadPython) -> tuple[Found, Values]:
     """What the text makes of the answers of its look-ups, and what it prints of them; places are where the programs that look up
-    are named. Never fails."""
-    reader = _Shell(text, Found())
+    are named. `in_python` reads the Python code that the text holds. Never fails."""
+    reader = _Shell(text, Found(), in_python)
     return reader.found, reader.run(shell.script(text))
 
 
 class _Shell(msgspec.Struct):
     text: str
     found: Found
+    in_python: ReadPython
     known: dict[str, Values] = {}
     """What variables hold; of an array under its name."""
     files: dict[str, Values] = {}
@@ -178,8 +183,6 @@ class _Shell(msgspec.Struct):
 
     def _nested(self, words: Sequence[Word], given: Values) -> Values:
         """What other shells, and Python, print that are given a text."""
-        from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
-
         literals = [word.literal or "" for word in words]
         printed = NOTHING
         if len(words) == 1 and " " in literals[0]:  # what another language gives a function that starts commands
@@ -190,14 +193,13 @@ class _Shell(msgspec.Struct):
             for number in texts:
                 text, begin = quoted_code(self.text, words[number])
                 known = {name: moved(held, -begin) for name, held in self.known.items() if held}
-                inner = _Shell(text, Found(left=self.found.left), known, {}, piped=moved(given, -begin))
+                inner = _Shell(text, Found(left=self.found.left), self.in_python, known, {}, piped=moved(given, -begin))
                 values = inner.run(shell.script(text)) if len(text) < len(self.text) else NOTHING
                 self.found.left = inner.found.left
                 printed |= self._taken(inner.found, values, begin)
         for number in code_words(literals):
             code, begin = quoted_code(self.text, words[number])
-            found, values = found_in_python(code)
-            printed |= self._taken(found, values, begin)
+            printed |= self._taken(*self.in_python(code), begin)
         return printed
 
     def _taken(self, inner: Found, printed: Values, begin: int) -> Values:
