@@ -1,0 +1,70 @@
+"""Which job a name means, and which jobs there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.errors import InputError
+from shunter.jobs.finding import all_jobs, find, own_pods, resource_of_kind
+from stored_objects import StoredObjects
+
+
+def job(name: str, **more: Json) -> Json:
+    return {"metadata": {"name": name, "namespace": "team", "uid": name}, **more}
+
+
+def server(*jobs: tuple[Resource, Json]) -> StoredObjects:
+    return StoredObjects(*jobs)
+
+
+BOTH = server((PYTORCH_JOBS, job("bert")), (TRAIN_JOBS, job("bert")), (TRAIN_JOBS, job("llama")))
+
+
+async def test_a_name_that_one_job_has_means_it_with_its_kind() -> None:
+    resource, found = await find(BOTH.client, "llama", "team")
+    assert (resource, found["kind"], found["metadata"]["uid"]) == (TRAIN_JOBS, "TrainJob", "llama")
+
+
+@pytest.mark.parametrize(("wanted", "resource"), [("pytorchjob/bert", PYTORCH_JOBS), ("trainjobs/bert", TRAIN_JOBS)])
+async def test_a_kind_before_the_name_tells_jobs_of_one_name_apart(wanted: str, resource: Resource) -> None:
+    assert (await find(BOTH.client, wanted, "team"))[0] == resource
+
+
+async def test_a_name_of_several_jobs_is_refused_with_how_to_name_each() -> None:
+    with pytest.raises(InputError, match="there are 2 jobs 'bert': ") as refusal:
+        await find(BOTH.client, "bert", "team")
+    assert "pytorchjob/bert -n team" in refusal.value.message
+    assert "trainjob/bert -n team" in refusal.value.message
+
+
+async def test_a_name_of_no_job_is_refused_with_what_is_close() -> None:
+    with pytest.raises(InputError, match="there is no job 'lama' in namespace team") as refusal:
+        await find(BOTH.client, "lama", "team")
+    assert "llama" in refusal.value.remedy
+    with pytest.raises(InputError, match="there is no PyTorchJob 'llama'"):
+        await find(BOTH.client, "llama", "team", among=[PYTORCH_JOBS])
+
+
+async def test_of_kubernetes_own_jobs_only_those_with_ranks_are_listed() -> None:
+    indexed = job("indexed", spec={"completionMode": "Indexed", "completions": 2, "parallelism": 2})
+    objects = server((JOBS, indexed), (JOBS, job("plain", spec={"completions": 1})))
+    assert [found["metadata"]["name"] for _, found in await all_jobs(objects.client, "team")] == ["indexed"]
+
+
+def test_pods_of_an_earlier_job_of_the_name_are_not_its_own() -> None:
+    def pod(name: str, owner: str) -> Json:
+        labels = {"training.kubeflow.org/job-name": "bert", "training.kubeflow.org/replica-type": "master"}
+        metadata = {"name": name, "namespace": "team", "labels": labels, "ownerReferences": [{"uid": owner, "controller": True}]}
+        return {"metadata": metadata}
+
+    pods = [pod("new", "bert"), pod("old", "earlier")]
+    assert own_pods(PYTORCH_JOBS.typed(job("bert")), pods) == pods[:1]
+
+
+def test_a_kind_that_is_no_job_is_refused() -> None:
+    assert resource_of_kind("TrainJob") == TRAIN_JOBS
+    with pytest.raises(InputError, match=r"'Pod' is not one of .*TrainJob"):
+        resource_of_kind("Pod")
