@@ -7,5 +7,10 @@
     job + pods + what logs tell --rank_states, differing_ranks, curves, timeline--> what a person looks at        pure
     watches --following--> a display, and how the job ended
 
-`shunter run` and its Python counterpart follow jobs by this, the migration reads runs by it. Nothing here writes to a cluster.
+    a name --finding--> the job that it means, and its pods        listing, description, job_view: all jobs, one job, one job live
+    what failed --failures, failure_record, last_log_lines--> by whose fault, in whose words
+    texts that leave the cluster --masking--> without credentials        pure
+
+`shunter run` and its Python counterpart follow jobs by this, the migration reads runs by it. Only deletion.py writes to a
+cluster.
 """
