@@ -2,4 +2,10 @@
 
 Rules, conditions and words of kube-controller-manager 1.36, `pkg/controller/podautoscaler`. Each rule is a pure function; the
 shell asks for scales and metrics, and keeps what was recommended before.
+
+plan.py         one look: its conditions, events and the new number
+proposals.py    what each metric asks for; calculation.py: how many replicas a use of a resource is
+limits.py       how far and how fast: bounds, policies, stabilization windows
+
+Tests: tests/cluster/controllers/autoscaling; proposals in test_plan.py there.
 """

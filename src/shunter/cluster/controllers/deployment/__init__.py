@@ -2,4 +2,12 @@
 
 Behaves as Kubernetes 1.36's `pkg/controller/deployment`. A plan changes no ReplicaSet twice: the sizes that rules want
 are collected first (`sizes.py`).
+
+plan.py         one look, in the order of its rules
+bounds.py       maxSurge and maxUnavailable
+sizes.py        how large each ReplicaSet should be now: rollout, scaling
+history.py      versions, revision numbers, revisionHistoryLimit
+progress.py     status and conditions, progressDeadlineSeconds
+
+Tests: tests/cluster/controllers/deployment; bounds, sizes and progress in test_plan.py there.
 """

@@ -4,6 +4,13 @@ Behaves as Kubernetes 1.36's (features that are on by default there). One file p
 to know before changing it: a pod keeps the tracking finalizer until the Job's stored status accounts for it, so a pod that ends,
 or is deleted, is counted exactly once whatever dies in between.
 
+plan.py                                       one look, in the order of its rules
+tally.py, tracking.py, memory.py              what pods add up to; each end counted once; ends of deleted pods
+replicas.py, backoff.py                       how many pods run now, and how long one waits for another
+verdict.py                                    whether the Job ends: backoffLimit, activeDeadlineSeconds, the policies
+pod_failure_policy.py, success_policy.py      the policies
+indexes.py, pods.py, status.py, ttl.py        completion indexes; a pod as it is made; the status; its end
+
 Tests: tests/cluster/controllers/job; tests/recordings/job, replayed by tests/cluster/controllers/test_recordings.py.
 """
 

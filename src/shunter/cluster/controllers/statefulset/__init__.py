@@ -2,4 +2,11 @@
 
 Behaves as Kubernetes 1.36's `pkg/controller/statefulset` with the features that are on by default there (so maxUnavailable of a
 rolling update is one).
+
+plan.py         one look: order of pods, rolling update, status
+identity.py     ordinal, name and claims of a pod
+history.py      revisions of the template
+retention.py    persistentVolumeClaimRetentionPolicy
+
+Tests: tests/cluster/controllers/statefulset; identity in test_plan.py there.
 """

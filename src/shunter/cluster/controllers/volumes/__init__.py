@@ -1,4 +1,9 @@
 """Claims and volumes: binding, a provisioner of directories on this machine, protection of what is in use.
 
 Rules of kube-controller-manager's persistent volume controllers (1.36); the provisioner behaves like local-path of kind.
+
+claim_plan.py, matching.py       a claim: bound, to which volume, protected while in use
+volume_plan.py, directories.py   a volume: its phase, its end, and its directory
+
+Tests: tests/cluster/controllers/volumes; matching in test_claim_plan.py, directories in test_volume_plan.py there.
 """
