@@ -1,1 +1,12 @@
-"""What a container finds: its image, environment, volumes, and the objects that these refer to."""
+"""What a container finds: its image, environment, volumes, and the objects that these refer to.
+
+images.py, image_environments.py          what `image:` means here; environments of `shunter images add`
+environment.py, expansion.py              env and envFrom, command and args; `$(VAR)`
+downward.py, service_links.py             the downward API; variables of Services
+substitution.py                           addresses, ports and paths at level `plain`
+volumes.py, mounts.py                     files of ConfigMaps, Secrets, tokens; where each volumeMount is, subPath
+references.py, sources.py                 what a pod refers to; how it is fetched
+service_account_tokens.py, user_identity.py, warm_start.py    token renewal; users and groups; forks of a warm parent
+
+Tests: tests/cluster/node/content; sources in those of whole pods, tests/cluster/node/test_pods.py and test_service_accounts.py.
+"""

@@ -5,6 +5,15 @@ fields that it takes; it does not look at what other rules made of theirs, but f
 and `elastic` are about PyTorchJobs only: their kind's module asks them while it arranges. `pod_reads` is asked when the result
 stands.
 
+suspend, deadline, managed_by, gang    the fields of runPolicy that these names say
+clean_pod_policy      what remains of a finished job: cleanPodPolicy and ttlSecondsAfterFinished
+restart_policy        restartPolicy and backoffLimit
+names, metadata       the name of the TrainJob; namespace, labels and annotations
+roles, owners         roles of which nothing becomes; who made the job or looks after it
+admission             what v1's admission has against the job
+trainer, profiles     what the TrainJob says itself; whether a shipped runtime does
+pods/, programs/      pod templates; what programs say and read        ssh, pytorch/    of MPIJobs; of PyTorchJobs
+
 Tests: tests/scenarios/migrate, a folder an area; tests/migrate/conversion/rules.
 """
 
