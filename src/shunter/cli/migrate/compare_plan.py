@@ -21,7 +21,7 @@ from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compar
 from shunter.migrate.moving.runs.reading import run_of
 from shunter.migrate.moving.runs.record import Run
 from shunter.migrate.own_files import beside
-from shunter.migrate.proof.rungs.runs import PASSED
+from shunter.migrate.run_verdicts import PASSED
 from shunter.operator.overview import overview
 
 

@@ -21,7 +21,7 @@ from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step, delete_step
 from shunter.migrate.moving.v1_origins import digests_with_any_suspend, is_planned_for
 from shunter.migrate.moving.waiting_train_jobs import waits
-from shunter.migrate.proof.rungs.runs import PASSED
+from shunter.migrate.run_verdicts import PASSED
 from shunter.operator.overview import FINISHED_STATES, overview
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from migrate.proof.jobs import converted, pytorch
 from shunter.migrate.proof.ladder import climbed
-from shunter.migrate.proof.rungs.runs import RunComparison, Verdict, compared
+from shunter.migrate.proof.rungs.runs import RunComparison, compared
+from shunter.migrate.run_verdicts import Verdict
 
 LADDER = climbed(converted(pytorch()))
 TITLE = LADDER.conversion.source.title

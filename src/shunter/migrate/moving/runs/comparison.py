@@ -21,7 +21,7 @@ from shunter.jobs.metrics import Series
 from shunter.migrate.moving.runs.integrity import grouping
 from shunter.migrate.moving.runs.learning import learning
 from shunter.migrate.moving.runs.record import Run
-from shunter.migrate.proof.rungs.runs import Verdict
+from shunter.migrate.run_verdicts import Verdict
 
 AspectVerdict = Verdict | Literal["not seen"]
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
 from shunter.migrate.findings import Finding
 from shunter.migrate.proof.ladder import Ladder, Step
 from shunter.migrate.proof.topics import TRAINED_DIFFERENTLY
-
-Verdict = Literal["equal", "within tolerance", "different", "not comparable"]
-PASSED: tuple[Verdict, ...] = ("equal", "within tolerance")
-"""The verdicts of runs that trained the same."""
+from shunter.migrate.run_verdicts import PASSED, Verdict
 
 
 class RunComparison(msgspec.Struct, frozen=True):

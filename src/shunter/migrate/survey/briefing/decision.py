@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Literal, NamedTuple
 
 from shunter.api.formats.counts import count
-from shunter.migrate.proof.rungs.runs import PASSED
+from shunter.migrate.run_verdicts import PASSED
 from shunter.migrate.survey.briefing.facts import Facts
 from shunter.migrate.survey.inventory.classes import WAVES
 from shunter.migrate.survey.scan.python_code import CALL, IMPORT
