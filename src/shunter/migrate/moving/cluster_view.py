@@ -55,7 +55,7 @@ class LiveCluster:
         return await self._client.find(ref.resource, ref.name, ref.namespace)
 
     async def train_jobs(self, namespace: str) -> Sequence[Json]:
-        """None if the cluster does not serve TrainJobs."""
+        """Empty also if the cluster does not serve TrainJobs."""
         return await listed(self._client, TRAIN_JOBS, [namespace])
 
     async def runs(self, train_job: Json) -> bool:
@@ -63,7 +63,7 @@ class LiveCluster:
         return await unfinished_pods(self._client, train_job) > 0
 
     def recorded(self, ref: ObjectRef) -> RecordedObjects:
-        """None: everything that was done is in the journal."""
+        """Empty: everything that was done is in the journal."""
         return NOTHING_RECORDED
 
 

@@ -59,7 +59,7 @@ async def take(
     verify: bool = True,
     done: Callable[[str], None] = lambda title: None,
 ) -> Index:
-    """Writes a backup into `directory`, which must be new or empty; an interrupted backup leaves no directory. Objects that the
+    """Writes a backup into `directory`, which must be new or empty; only a complete backup gets this name. Objects that the
     server would not accept again are included, with the reason in the index.
 
     InputError if the directory is not empty; EnvironmentProblem if it cannot be written; ApiError if the server does not respond.

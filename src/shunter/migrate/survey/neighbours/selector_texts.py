@@ -57,7 +57,7 @@ def _edit(document: Document, selection: Selection, new: Json) -> _Edit:
         raise NotRewrittenError("its text is JSON that is not YAML")
     steps, _, node = followed(selection.source.node, selection.path)
     if steps != len(selection.path) or not isinstance(node, yaml.MappingNode) or not node.value:
-        raise NotRewrittenError("the selector is an alias")
+        raise NotRewrittenError("the selector is not written out in its text")
     start, end = node.start_mark.index, _last(node).end_mark.index
     text = document.text[start:end]
     if "#" in text:
