@@ -65,11 +65,16 @@ class Listing(NamedTuple):
     """All jobs, and what is not known of them."""
 
     rows: list[Row]
-    """In no order of their own: who shows them orders them (`cli/options/job_list.py`)."""
+    """In the order of `by_creation`."""
     unread: list[str]
     """Kinds that could not be read and might have told why one of the jobs does not train."""
     unread_logs: int
     """Of how many jobs the logs were not read, which might have told how far they are."""
+
+
+def by_creation(job: Overview) -> tuple[str, float, str, str]:
+    """The key by which jobs are ordered where no other order is asked for: in each namespace the oldest first."""
+    return (job.namespace, job.created.timestamp() if job.created else 0.0, job.name, job.kind)
 
 
 async def listed(
@@ -100,4 +105,5 @@ async def listed(
                 failure_record(job),
             )
         )
+    rows.sort(key=lambda row: by_creation(row.job))
     return Listing(rows, sorted({kind for row in rows for kind in row.why.unread}), logged.unread)

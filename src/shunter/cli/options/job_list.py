@@ -10,6 +10,7 @@ import typer
 
 from shunter.cli.options.completion import kinds
 from shunter.errors import InputError
+from shunter.jobs.listing import by_creation
 from shunter.operator.overview import SHOWN_RESOURCES, Overview
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ class JobChoice(NamedTuple):
         created = job.created.timestamp() if job.created else 0.0
         match self.sort:
             case None:
-                return (job.namespace, created, job.name, job.kind)
+                return by_creation(job)
             case Order.name:
                 return (job.name, named)
             case Order.kind:
