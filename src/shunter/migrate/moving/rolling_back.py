@@ -196,7 +196,8 @@ async def _undo_record(client: Client, journal: Journal, record: Record, decider
                     msgspec.structs.replace(record, phase="undone", after=digest(present) if present is not None else "")
                 )
         except (AlreadyExists, Conflict, NotFound, *PASSING) as error:
-            if attempt == ATTEMPTS - 1:
+            has_waited = undo.verdict == "create" and isinstance(error, NotFound)  # `_recreate` has, for the kind
+            if has_waited or attempt == ATTEMPTS - 1:
                 return undo, error.message
             await asyncio.sleep(FIRST_WAIT * 2.0**attempt)
         except ApiError as error:
