@@ -28,9 +28,10 @@ RESOLVES = r"(?:getent[ \t]+a?hosts(?:v[46])?|nslookup|dig|drill|host)"
 """How a text calls one of them."""
 RUNNERS = frozenset({
     "awk", "bun", "csh", "deno", "elvish", "envsubst", "fish", "gawk", "gojq", "j2", "jinja2", "jq", "julia", "lua", "mawk",
-    "node", "nu", "perl", "php", "pwsh", "python", "python3", "Rscript", "ruby", "tclsh", "tcsh", "yq",
+    "node", "nu", "parallel", "perl", "php", "pwsh", "python", "python3", "Rscript", "ruby", "screen", "tclsh", "tcsh", "tmux",
+    "yq",
 })  # fmt: skip
-"""Programs that run a text of a language that is not read here."""
+"""Programs that run a text that is not read here, most of them of another language."""
 PYTHONS = frozenset({"python", "python3"})
 _LISTS = frozenset({"env", "printenv", "set", "export", "declare", "typeset", "compgen"})
 """Programs that print all variables when they are asked for nothing."""

@@ -111,6 +111,24 @@ def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:
     assert not told(shell(f"{text}\npython train.py"))
 
 
+def test_a_name_that_only_a_call_gives_is_told() -> None:
+    code = "def found(name):\n    return sorted(socket.getaddrinfo(name, 1))\npeers = found('bert-worker')\nrun(len(peers))"
+    assert told(python(f"import socket\n{code}"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell("cat > run.sh <<'EOF'\nexport WORLD_SIZE=$(getent ahosts bert-worker | wc -l)\nEOF\nbash run.sh"),
+        shell("cat > run.sh <<EOF\nexport WORLD_SIZE=\\$(getent ahosts bert-worker | wc -l)\nEOF\nbash run.sh"),
+        python("open('a.sh', 'w').write('''#!/bin/bash\nexport WORLD_SIZE=$(getent ahosts bert-worker | wc -l)\n''')"),
+        python("exec('import socket\\nworld_size = len(socket.getaddrinfo(\\'bert-worker\\', 1))')"),
+    ],
+)
+def test_numbers_of_programs_that_a_program_holds_block(command: list[str]) -> None:
+    assert decided(command)
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -119,6 +137,7 @@ def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:
         'h = "db.example.org"\nfor a in socket.getaddrinfo(h, 1): pass',
         'for a in socket.getaddrinfo(os.environ["OUT"], 1): pass',
         "info = socket.getaddrinfo(host, 1)",
+        "info = [1][:: len(socket.getaddrinfo('cache', 1))]",
         "def peers(name):\n    return socket.getaddrinfo(name, 1)\nprint(len(peers('db')))",
         "def size(host):\n    return len(socket.getaddrinfo(host, 1))\nnum_shards = size('db')",
         "for found in socket.getaddrinfo(os.environ['DB_HOST'], 1): connect(found)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.migrate.conversion.rules.programs.peer_numbers import SHARE
 from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
 
 COUNT = 'len(socket.getaddrinfo("peers", 1))'
@@ -51,6 +52,19 @@ init(world_size=Cluster().size)"""
         ("command = 'getent ahosts peers | wc -l'\nworld_size = int(subprocess.check_output(command, shell=True))", "world_size"),
         ("os.system('torchrun --nnodes=$(getent ahosts peers | wc -l) t.py')", "nnodes"),
         (CLASS, "world_size"),
+        (f'exec("""\nworld_size = {COUNT.replace(chr(34), chr(39))}\n""")', "world_size"),
+        (
+            "CODE = 'import socket; train(world_size=len(socket.getaddrinfo(1, 1)))'\neval(compile(CODE, 'c', 'exec'))",
+            "world_size",
+        ),
+        ("exec('import socket\\nworld_size = len(socket.getaddrinfo(\\'peers\\', 1))')", "world_size"),
+        (f"file.write(dedent('''\n  import socket\n  world_size = {COUNT}\n'''))", "world_size"),
+        (f"file.write(dedent('''\\\n  import socket\n  world_size = {COUNT}\n'''))", "world_size"),
+        ("file.write('''#!/bin/sh\nexport WORLD_SIZE=$(getent ahosts peers | wc -l)\n''')", "WORLD_SIZE"),
+        (f"n = {COUNT}\nmine = files[rank::n]", SHARE),
+        (f"n = {COUNT}\nmine = [one for i, one in enumerate(files) if i % n == rank]", SHARE),
+        (f"mine = numpy.array_split(files, {COUNT})[rank]", SHARE),
+        (f"for batch in islice(data, rank, None, {COUNT}):\n    step(batch)", SHARE),
         ("{{ .Values.head }}\nworld_size = len(socket.getaddrinfo('peers', 1))", "world_size"),
     ],
 )
@@ -71,6 +85,9 @@ def test_a_number_that_is_made_of_the_answers(code: str, number: str) -> None:
         f"n = {COUNT}\nlogger.info('nnodes=%d', n)\nwandb.log({{'world_size': n}})\nprint(f'world_size={{n}}')",
         f"ok = {COUNT} == size\ninit(world_size=size)",
         f"while {COUNT} < size:\n    time.sleep(1)\nworld_size = size",
+        "ips = socket.gethostbyname_ex('peers')[2]\nserver = ips[os.getpid() % len(ips)]",
+        "ips = socket.gethostbyname_ex('peers')[2]\nask(ips[::len(ips)])",
+        f"text = 'WORLD_SIZE=$(getent ahosts peers | wc -l)'\nprint(text, {COUNT})",
         "ips = socket.getaddrinfo('peers', 1)\ninit(world_size=4, address=ips[0])",
         "def f(a):\n    return f(f(a))\nf(1)",
         "this is no Python",
@@ -78,6 +95,10 @@ def test_a_number_that_is_made_of_the_answers(code: str, number: str) -> None:
 )
 def test_answers_that_decide_no_number(code: str) -> None:
     assert not found_in_python(f"import os, socket\n{code}")[0].numbers
+
+
+def test_long_code_is_read_to_the_end() -> None:
+    assert found_in_python("x = f(1)\n" * 12_000 + f"import socket\nworld_size = {COUNT}")[0].numbers
 
 
 def test_functions_that_call_each_other_twice_are_not_read_without_end() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.migrate.conversion.rules.programs.peer_numbers import SHARE
 from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
 from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
 
@@ -23,6 +24,19 @@ COUNT = "$(getent ahosts peers | wc -l)"
         ("A=()\nfor h in $(dig +short peers); do A+=($h); done\nNNODES=${#A[@]}", "NNODES"),
         ("IFS=, read -ra A <<< $(dig +short peers | paste -sd,)\nexport WORLD_SIZE=${#A[@]}", "WORLD_SIZE"),
         ("read -r WORLD_SIZE < <(getent ahosts peers | wc -l)", "WORLD_SIZE"),
+        (f"bash <<'EOF'\nexport WORLD_SIZE={COUNT}\nEOF", "WORLD_SIZE"),
+        (f"cat <<'EOF' | bash\nexport WORLD_SIZE={COUNT}\nEOF", "WORLD_SIZE"),
+        (f"cat > run.sh <<'EOF'\nexport WORLD_SIZE={COUNT}\nEOF\nbash run.sh", "WORLD_SIZE"),
+        (f"cat > run.sh <<EOF\nN=\\{COUNT}\ntorchrun --nnodes=\\$N t.py\nEOF\nbash run.sh", "nnodes"),
+        (f"tee run.sh <<EOF\nN=\\{COUNT}\ntorchrun --nnodes=\"\\${{N}}\" t.py\nEOF", "nnodes"),
+        (f"echo 'export WORLD_SIZE={COUNT}' >> ~/.bashrc", "WORLD_SIZE"),
+        (f'echo "export WORLD_SIZE=\\{COUNT}" >> ~/.bashrc', "WORLD_SIZE"),
+        (f"printf 'torchrun --nnodes={COUNT} t.py' | sh", "nnodes"),
+        (f"tmux new-session -d 'export WORLD_SIZE={COUNT}; python t.py'", "WORLD_SIZE"),
+        (f"N={COUNT}\nfor f in /data/*; do [ $((i % N)) -eq $RANK ] && echo $f; i=$((i + 1)); done", SHARE),
+        (f"N={COUNT}\nwhile read f; do if (( i++ % N == RANK )); then echo $f; fi; done < files", SHARE),
+        (f"N={COUNT}\nawk -v n=$N -v r=$RANK 'NR % n == r' files > mine", SHARE),
+        (f"split -n l/{COUNT} files part-", SHARE),
         (f"printf -v WORLD_SIZE %d {COUNT}", "WORLD_SIZE"),
         (f": ${{WORLD_SIZE:={COUNT}}}", "WORLD_SIZE"),
         ("count() { getent ahosts peers | wc -l; }\nexport WORLD_SIZE=$(count)", "WORLD_SIZE"),
@@ -64,6 +78,9 @@ def test_a_number_that_is_made_of_the_answers(text: str, number: str) -> None:
         "IP=$(getent hosts peers | awk '{print $1}')\nN=${#IP}\ntorchrun --nnodes=$N train.py",
         "NNODES=$(getent ahosts peers | head -1 | wc -l)",
         "HOSTS=($(dig +short peers))\npython train.py --rank ${HOSTS[0]}",
+        f"echo 'WORLD_SIZE={COUNT}'",
+        f"cat <<'EOF'\nWORLD_SIZE={COUNT}\nEOF",
+        f"N={COUNT}\ncurl http://metrics/$((RANDOM % N))",
         "f() { g; }; g() { f; }; f",
     ],
 )
@@ -84,6 +101,16 @@ def test_answers_that_decide_no_number(text: str) -> None:
 )
 def test_a_program_is_started_where_a_command_begins(text: str, starts: int) -> None:
     assert len(found_in_shell(text, found_in_python)[0].places) == starts
+
+
+def test_long_texts_are_read_to_the_end() -> None:
+    assert found_in_shell("echo a\n" * 21_000 + f"WORLD_SIZE={COUNT}", found_in_python)[0].numbers
+
+
+def test_texts_within_texts_are_not_read_without_end() -> None:
+    begin = "".join(f"cat > f{number} <<'E{number}'\n" for number in range(400))
+    end = "".join(f"E{number}\n" for number in reversed(range(400)))
+    assert found_in_shell(f"WORLD_SIZE={COUNT}\n{begin}getent hosts peers\n{end}", found_in_python)[0].numbers
 
 
 def test_functions_that_call_each_other_twice_are_not_read_without_end() -> None:

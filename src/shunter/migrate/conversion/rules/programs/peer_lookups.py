@@ -46,7 +46,7 @@ COUNTS = Topic(
     explanation=(
         "The program counts the addresses of a name in DNS, and takes the count for a number of processes or shards, or the "
         "position of an address for a rank: `WORLD_SIZE=$(getent ahosts JOB-worker | wc -l)`, `--nnodes=$N`, "
-        "`world_size=len(peers)`, `rank=peers.index(address)`. In v1 each pod, but those of "
+        "`world_size=len(peers)`, `rank=peers.index(address)`, `files[rank::len(peers)]`. In v1 each pod, but those of "
         "an MPIJob, has a Service of its name, and JOB-worker is a name only where somebody made such a Service. In v2 the "
         "headless service JOB has the addresses of all pods of the job, whatever their role, and the names of v1 have none. With "
         "another count, ranks wait for peers that never come, or shards of the data are left out or read twice."
@@ -76,7 +76,7 @@ _DISTINCT = late_pattern(r"\bsort[ \t]+-\w{0,9}u")
 _FIRST_LINE = late_pattern(r"\bhead[ \t]+-(?:n[ \t]*)?1\b")
 _IN_PYTHON = late_pattern(
     r"\b(?:getaddrinfo|gethostbyname_ex|resolver\.(?:resolve|query))\("
-    r"\s{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
+    r"[\s\\]{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 )
 _ARGUMENT = late_pattern(r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)")
 _PARAMETER = late_pattern(r"(?!\w*(?:host|addr|address|master|server)\Z)[A-Za-z_]\w*", re.IGNORECASE)
@@ -147,7 +147,7 @@ def _made(text: str, codes: Sequence[tuple[int, str]]) -> Found:
     if (0, text) in codes or (not codes and is_python_code(text)):
         return found_in_python(text)[0]
     in_shell, _ = found_in_shell(text, found_in_python)
-    made = Found({**in_shell.numbers}, {*in_shell.places})
+    made = Found({**in_shell.numbers}, {*in_shell.places}, in_shell.left)
     for begin, code in codes:
         found, _ = found_in_python(code)
         made.places |= {begin + place for place in found.places}
@@ -193,7 +193,7 @@ def _field(variable: Json) -> str:
 def _look_ups(draft: Draft, text: _Text, made: Found) -> Iterator[_LookUp]:
     """The look-ups of such names."""
     for match in _IN_SHELL.finditer(text.code):
-        if match.start() not in made.places:
+        if match.start() not in made.places and made.left >= 0:
             continue
         number = made.numbers.get(match.start(), "")
         is_counted, is_listed = _use_in_shell(text.code, match)
@@ -206,18 +206,23 @@ def _look_ups(draft: Draft, text: _Text, made: Found) -> Iterator[_LookUp]:
     named = {match.start("words"): match for match in _IN_PYTHON.finditer(text.code)}
     others = (_ARGUMENT.match(text.code, place) for place in sorted(made.places - named.keys()))
     for match in (*named.values(), *(one for one in others if one and not _IN_SHELL.match(text.code, one.start()))):
-        number = made.numbers.get(match.start("words"), "")
+        number, word = made.numbers.get(match.start("words"), ""), match["words"].replace("\\", "")
         is_counted, is_listed = _use_in_python(text, match)
-        name = _peers(draft, text, match["words"], is_counted=is_counted or bool(number), is_listed=is_listed)
-        if name is None and number and _is_parameter(text, match["words"]):
-            name = ""
+        name = _peers(draft, text, word, is_counted=is_counted or bool(number), is_listed=is_listed)
+        if name is None and _is_parameter(text, word):
+            name = next((one for one in sorted(_names(draft)) if _is_quoted(text, one)), "" if number else None)
         if name is not None:
-            yield _LookUp(match.start("words"), name, "" if _may_be_another(number, name, match["words"]) else number)
+            yield _LookUp(match.start("words"), name, "" if _may_be_another(number, name, word) else number)
 
 
 def _is_parameter(text: _Text, word: str) -> bool:
     """Whether it is a name of Python that the text gives no value itself, and that is not called as one host."""
     return _PARAMETER.fullmatch(word.strip()) is not None and word.strip() not in text.assigned
+
+
+def _is_quoted(text: _Text, name: str) -> bool:
+    """Whether the text holds the name alone, as what it gives a function."""
+    return any(f"{quote}{name}{quote}" in text.code for quote in "\"'")
 
 
 def _may_be_another(number: str, name: str, word: str) -> bool:

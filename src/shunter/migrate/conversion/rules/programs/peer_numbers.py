@@ -19,6 +19,9 @@ _KEY = late_pattern(r"([A-Za-z][\w.-]{0,60})[\"']?[ \t]?(?::|=)[ \t]?[\"']?(?:\d
 """A name in a text, before the value that it is given there."""
 _OPTION = late_pattern(r"(?<!\S)(--?[A-Za-z][\w-]{0,60})[ \t]+[\"']?(?:\d{1,4}:)?\Z")
 
+SHARE = "a share of the data"
+"""In the place of a name: by that number the data are shared out, `files[rank::n]`, `index % n == rank`."""
+
 
 class Derived(NamedTuple):
     """What is made of the answers of the look-up at a place of the text."""
@@ -36,13 +39,13 @@ NOTHING: Values = frozenset()
 def names_number(name: str) -> bool:
     """Whether a variable, an argument or an option of that name says a rank, or a number of ranks or shards."""
     last = name.lstrip("-").rpartition(".")[2]
-    return bool(_COUNT.search(last)) or is_rank(last)
+    return name == SHARE or bool(_COUNT.search(last)) or is_rank(last)
 
 
 def is_of_any_service(name: str) -> bool:
-    """Whether services of other kinds have such numbers too: a database has replicas."""
+    """Whether services of other kinds have such numbers too: a database has replicas, and work is shared out to them."""
     found = _COUNT.search(name.lstrip("-").rpartition(".")[2])
-    return bool(found and found["of_any"])
+    return name == SHARE or bool(found and found["of_any"])
 
 
 def key_before(text: str) -> str:

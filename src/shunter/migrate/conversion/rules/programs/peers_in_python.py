@@ -14,10 +14,12 @@ from itertools import pairwise
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
+from shunter.migrate.conversion.launch.nested_programs import nested_programs
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_commands import STARTS
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
+    SHARE,
     Derived,
     Values,
     key_before,
@@ -48,14 +50,19 @@ _POSITIONS: Mapping[str, Mapping[int, str]] = {
     "DistributedSampler": {1: "num_replicas", 2: "rank"},
     "split_dataset_by_node": {1: "rank", 2: "world_size"},
     "shard": {0: "num_shards", 1: "index"},
+    "array_split": {1: SHARE},
+    "tensor_split": {1: SHARE},
+    "islice": {3: SHARE},
 }
-"""Parameters of functions of PyTorch, TensorFlow and Hugging Face by their places."""
+"""Parameters of functions of PyTorch, TensorFlow, Hugging Face, NumPy and Python by their places."""
 _COUNTED = late_pattern(rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}[\w.]{{0,40}}\b(?:{'|'.join(sorted(LOOK_UPS))})\(\s{{0,80}}")
 _QUOTES = late_pattern(r"[A-Za-z]{0,2}(\"\"\"|\'\'\'|\"|\')")
 _DEEPEST = 100
 """Expressions, blocks and calls within each other that are looked into."""
 _MOST_STEPS = 20_000
-"""Expressions that are looked into; what is beyond is not followed."""
+"""Expressions that are looked into beside those of the text itself, as for each call of a function."""
+_INDENTED = "if 1:\n"
+"""What makes Python of indented code."""
 
 _Environment = dict[str, Values]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -89,7 +96,7 @@ class _Code:
         self._lines = python_code.Lines(code)
         self.found = Found()
         self.printed = NOTHING
-        nodes = [*ast.walk(tree)]
+        self._nodes = nodes = [*ast.walk(tree)]
         self._imported = {
             alias.asname or alias.name: alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
         }
@@ -111,7 +118,7 @@ class _Code:
         """The answers that the loops around go over."""
         self._calls: list[str] = []
         self._is_shown = False
-        self._left, self._depth = _MOST_STEPS, 0
+        self._left, self._depth = _MOST_STEPS + 4 * len(nodes), 0
 
     def run(self) -> None:
         """Reads the code twice: what methods keep in attributes is known to all of them then."""
@@ -120,6 +127,31 @@ class _Code:
             self._block(self._tree.body, environment)
             for name, function in self._functions.items():
                 self._call(name, function, {}, environment)
+        self._nested()
+
+    def _nested(self) -> None:
+        """Programs that the code holds as texts, as they are written there: `exec` runs them, or they become files."""
+        texts = [node for node in self._nodes if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value]
+        ends = dict(self._lines.span(node) for node in texts if hasattr(node, "lineno"))
+        for language, _, start in nested_programs(self._code, self._nodes, self._lines):
+            quotes = _QUOTES.match(self._code, start)
+            if quotes is None or start not in ends:
+                continue
+            begin, text = quotes.end(), self._code[quotes.end() : ends[start] - len(quotes[1])]
+            if "r" not in quotes[0].lower():
+                text = _unescaped(text)
+            if language == "shell":
+                self._printed(text, begin)
+                continue
+            if text.lstrip("\n")[:1] in {" ", "\t"}:
+                text, begin = _INDENTED + text, begin - len(_INDENTED)
+            self._take(found_in_python(text)[0], begin)
+
+    def _take(self, found: Found, begin: int) -> None:
+        """Takes over what was found in a text that begins there."""
+        self.found.places |= {begin + place for place in found.places}
+        for place, number in found.numbers.items():
+            self.found.numbers.setdefault(begin + place, number)
 
     def _block(self, statements: Sequence[ast.stmt], environment: _Environment) -> None:
         self._depth += 1
@@ -252,7 +284,12 @@ class _Code:
         else:
             values = self._union([one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)], environment)
         self._depth -= 1
-        return NOTHING if isinstance(node, ast.Compare) else values
+        if isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod):  # index % n == rank
+                    self._number(SHARE, self._value(side.right, environment))
+            return NOTHING
+        return values
 
     def _of_name(self, node: ast.Name, environment: _Environment) -> Values:
         return environment.get(node.id, NOTHING)
@@ -280,7 +317,11 @@ class _Code:
 
     def _of_subscript(self, node: ast.Subscript, environment: _Environment) -> Values:
         self._value(node.slice, environment)
-        return self._value(node.value, environment)
+        values = self._value(node.value, environment)
+        if isinstance(node.slice, ast.Slice) and node.slice.step is not None:  # files[rank::n]
+            own = {one.place for one in values}
+            self._number(SHARE, frozenset(one for one in self._value(node.slice.step, environment) if one.place not in own))
+        return values
 
     def _of_lambda(self, node: ast.Lambda, environment: _Environment) -> Values:
         self._value(node.body, {**environment, **dict.fromkeys(_parameters(node), NOTHING)})
@@ -395,9 +436,7 @@ class _Code:
     def _printed(self, text: str, begin: int) -> Values:
         """What a shell text prints that stands there."""
         found, printed = found_in_shell(text, found_in_python)
-        self.found.places |= {begin + place for place in found.places}
-        for place, number in found.numbers.items():
-            self.found.numbers.setdefault(begin + place, number)
+        self._take(found, begin)
         return moved(printed, begin)
 
     def _bound(
@@ -426,6 +465,12 @@ class _Code:
         self._over, self._is_shown = outside
         self._calls.pop()
         return self._returned.pop()
+
+
+def _unescaped(text: str) -> str:
+    """A text with as many characters as in its quotes, in which what was escaped stands for itself."""
+    text = re.sub(r"\A\\\n", " \n", text)
+    return re.sub(r"\\([nt\n\\'\"])", lambda match: " " + {"n": "\n", "t": "\t", "\n": " "}.get(match[1], match[1]), text)
 
 
 def _hold(environment: _Environment, name: str, values: Values) -> None:

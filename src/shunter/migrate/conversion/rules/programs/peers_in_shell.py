@@ -16,12 +16,14 @@ from msgspec.structs import replace
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import shell
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
-from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RESOLVERS, SETTERS, TESTS, program
+from shunter.migrate.conversion.launch.python_code import is_python_code
+from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RESOLVERS, RESOLVES, SETTERS, TESTS, program
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
-from shunter.migrate.conversion.launch.shells import text_words
+from shunter.migrate.conversion.launch.shells import SHELLS, shell_operands, text_words
 from shunter.migrate.conversion.launch.wrappers import is_wrapper
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
+    SHARE,
     Derived,
     Values,
     key_before,
@@ -43,10 +45,13 @@ _OWN_WORDS = late_pattern(r"-.*|[\d.]+[smhd]?|[A-Za-z_]\w*=.*", re.DOTALL)
 _PRINTERS = frozenset({"echo", "printf"})
 _TELLERS = frozenset({"curl", "wget", "logger"})
 """Programs that send a text to people or servers: nothing trains by it."""
+_LOOKS_UP = late_pattern(rf"\b{RESOLVES}[ \t]")
+_ESCAPED = late_pattern(r"\\(\$\(|\$\{[^}\n]*\}|\$\w+|[`\"])")
+_REMAINDER = late_pattern(r"%[ \t]*\$?\{?([A-Za-z_]\w*)")
 _READERS = frozenset({"read", "mapfile", "readarray"})
 _DEEPEST = 12
 _MOST_COMMANDS = 20_000
-"""Commands of one text that are looked into, those of a function each time it is called."""
+"""Commands that are looked into beside those of the text itself: those of a function each time it is called."""
 
 
 class Found(msgspec.Struct):
@@ -57,7 +62,7 @@ class Found(msgspec.Struct):
     places: set[int] = set()
     """Where look-ups are started."""
     left: int = _MOST_COMMANDS
-    """Commands that are still looked into."""
+    """Commands that are still looked into; below 0, some were not."""
 
 
 ReadPython = Callable[[str], tuple[Found, Values]]
@@ -68,8 +73,9 @@ ReadPython = Callable[[str], tuple[Found, Values]]
 def found_in_shell(text: str, in_python: ReadPython) -> tuple[Found, Values]:
     """What the text makes of the answers of its look-ups, and what it prints of them; places are where the programs that look up
     are named. `in_python` reads the Python code that the text holds. Never fails."""
-    reader = _Shell(text, Found(), in_python)
-    return reader.found, reader.run(shell.script(text))
+    script = shell.script(text)
+    reader = _Shell(text, Found(left=_MOST_COMMANDS + 4 * len(script.commands)), in_python)
+    return reader.found, reader.run(script)
 
 
 class _Shell(msgspec.Struct):
@@ -84,6 +90,8 @@ class _Shell(msgspec.Struct):
     """The functions and substitutions around."""
     piped: Values = NOTHING
     """What the text as a whole is piped."""
+    depth: int = 0
+    """Of texts within each other."""
     substituted: dict[int, Values] = {}
     """What the substitutions of the command that is read bring, by where they stand."""
 
@@ -105,9 +113,10 @@ class _Shell(msgspec.Struct):
             over = self._loop(loops, command)
             called.add(program(command.words[0]) if command.words else "")
             out = self._command(command, piped, over)
+            is_piped = following is not None and _is_piped(self.text, command, following)
+            self._written(command, following if is_piped else None)
             if command.words and program(command.words[0]) in _READERS:
                 loops.reads(command, piped)
-            is_piped = following is not None and _is_piped(self.text, command, following)
             written = {name: out for word in command.outputs if (name := word.literal)}
             self.files |= written
             piped = out if is_piped else NOTHING
@@ -143,8 +152,10 @@ class _Shell(msgspec.Struct):
                 if assigned := shell.assignment(word):
                     self._assign(*assigned, over)
             return NOTHING
-        if over and words[0].pieces[:1] and words[0].pieces[0].kind == "arithmetic":
-            self._count_up(words[0].pieces[0].value, over)
+        if words[0].pieces[:1] and words[0].pieces[0].kind == "arithmetic":
+            self._share(words[:1])
+            if over:
+                self._count_up(words[0].pieces[0].value, over)
         if name in _READERS | {"unset"}:
             for word in words[1:]:
                 if word.literal and not word.literal.startswith("-"):
@@ -169,7 +180,10 @@ class _Shell(msgspec.Struct):
         elif name == "printf" and len(words) > 2 and words[1].literal == "-v":
             self._give(words[2].literal or "", arguments)
         if name in TESTS | {"set", "let"}:
+            self._share(words)
             return NOTHING
+        if name == "split":
+            self._number(SHARE, arguments)
         if name in self.functions:
             return self._call(name, {**parameters, "@": arguments, "#": numbers_of(arguments)}, given)
         if name not in _PRINTERS | _TELLERS or any(not _is_device(word) for word in command.outputs):
@@ -192,15 +206,42 @@ class _Shell(msgspec.Struct):
         if len(self.calls) <= _DEEPEST:
             for number in texts:
                 text, begin = quoted_code(self.text, words[number])
-                known = {name: moved(held, -begin) for name, held in self.known.items() if held}
-                inner = _Shell(text, Found(left=self.found.left), self.in_python, known, {}, piped=moved(given, -begin))
-                values = inner.run(shell.script(text)) if len(text) < len(self.text) else NOTHING
-                self.found.left = inner.found.left
-                printed |= self._taken(inner.found, values, begin)
+                printed |= self._within(text, begin, given)
         for number in code_words(literals):
             code, begin = quoted_code(self.text, words[number])
             printed |= self._taken(*self.in_python(code), begin)
         return printed
+
+    def _written(self, command: shell.Command, following: shell.Command | None) -> None:
+        """Shell texts that a command is given to run, or writes for others: here-documents, quoted texts with a look-up."""
+        name = program(command.words[0]) if command.words else ""
+        words = [word.literal or "" for word in command.words]
+        is_run = following is not None and bool(following.words) and program(following.words[0]) in SHELLS
+        is_kept = is_run or name == "tee" or any(not _is_device(word) for word in command.outputs)
+        document = command.input
+        is_script = is_kept or (name in SHELLS and not shell_operands(words).is_text)
+        if document and is_script and _LOOKS_UP.search(document.text) and not is_python_code(document.text):
+            self._within(_unescaped(document.text) if document.is_replaced_in else document.text, document.start, NOTHING)
+        if name in _PRINTERS | _TELLERS and not is_kept:
+            return
+        own = {*text_words(words), *code_words(words)}
+        for number, word in enumerate(command.words[1:], 1):
+            quote = self.text[word.start : word.start + 1]
+            text = self.text[word.start + 1 : word.end - 1]
+            if number not in own and quote in {"'", '"'} and word.literal and _LOOKS_UP.search(text):
+                self._within(_unescaped(text) if quote == '"' else text, word.start + 1, NOTHING)
+
+    def _within(self, text: str, begin: int, given: Values) -> Values:
+        """What a shell prints that is given the text that begins there."""
+        if self.depth >= _DEEPEST or len(text) >= len(self.text):
+            return NOTHING
+        known = {name: moved(held, -begin) for name, held in self.known.items() if held}
+        inner = _Shell(
+            text, Found(left=self.found.left), self.in_python, known, {}, piped=moved(given, -begin), depth=self.depth + 1
+        )
+        values = inner.run(shell.script(text))
+        self.found.left = inner.found.left
+        return self._taken(inner.found, values, begin)
 
     def _taken(self, inner: Found, printed: Values, begin: int) -> Values:
         """Takes over what was found in a text that begins there."""
@@ -243,6 +284,12 @@ class _Shell(msgspec.Struct):
             for place in only_numbers(values):
                 self.found.numbers.setdefault(place, name.lstrip("-"))
 
+    def _share(self, words: Sequence[Word]) -> None:
+        """A remainder that is compared: `[ $((i % N)) -eq $RANK ]`."""
+        for piece in (one for word in words for one in word.pieces if one.kind == "arithmetic"):
+            for match in _REMAINDER.finditer(piece.value):
+                self._number(SHARE, self.known.get(match[1], NOTHING))
+
     def _tell(self, words: Sequence[Word], appended: Values) -> None:
         """Options, settings, and texts in which a name stands before a value."""
         option = ""
@@ -253,6 +300,8 @@ class _Shell(msgspec.Struct):
             values = self._values([word]) | (appended if "{}" in self.text[word.start : word.end] else NOTHING)
             if setting:
                 self._number(setting[1], values)
+                if re.search(rf"%\s*{re.escape(setting[1])}\b", self.text[word.end : words[-1].end]):  # awk -v n=$N 'NR % n == r'
+                    self._number(SHARE, values)
             elif not is_option:
                 self._number(option, values)
             self._keys(self.text[word.start : word.end], word.pieces, word.start)
@@ -366,6 +415,11 @@ def _is_piped(text: str, command: shell.Command, following: shell.Command) -> bo
 
 def _is_device(word: Word) -> bool:
     return (word.literal or "").startswith("/dev/")
+
+
+def _unescaped(text: str) -> str:
+    """A text as the shell passes it on, with as many characters: a space stands behind what was escaped."""
+    return _ESCAPED.sub(r"\1 ", text)
 
 
 def _locals(body: shell.Script) -> Iterator[str]:
