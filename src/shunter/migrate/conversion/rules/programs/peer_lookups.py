@@ -64,6 +64,8 @@ _OF_MPI = "Take the number of processes from OMPI_COMM_WORLD_SIZE, or the hosts 
 _ACCEPT = "Suppress with --accept HOST029 if the name has as many addresses in v2."
 _LONGEST = 400
 """How many characters of a line are read about a look-up, on each side."""
+_LONGEST_FUNCTION = 4_000
+"""Characters of a function before a look-up in it."""
 _IN_SHELL = late_pattern(rf"\b{RESOLVES}[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{{1,400}})")
 _MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|getaddrinfo|gethostbyname_ex|\bresolver\b")
 _CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
@@ -79,6 +81,7 @@ _IN_PYTHON = late_pattern(
     r"[\s\\]{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 )
 _ARGUMENT = late_pattern(r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)")
+_CALL = late_pattern(r"\b(\w{1,80})\(\s{0,20}[\"']([\w-]{1,63})[\"'.]")
 _PARAMETER = late_pattern(r"(?!\w*(?:host|addr|address|master|server)\Z)[A-Za-z_]\w*", re.IGNORECASE)
 _HOLDER = late_pattern(r"(\w{1,80})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]{0,80}=[^\n=]{0,80}\Z")
 """The name that is given what is looked up."""
@@ -106,6 +109,8 @@ class _Text(NamedTuple):
     """Where the value of each variable begins; -1 where it has several."""
     counted: Set[str]
     """Names of which Python counts or lists what they hold."""
+    calls: Set[tuple[str, str]]
+    """Functions, and the texts that they are given first, up to the first dot."""
     values: Mapping[str, str]
     """Of the container's environment."""
     of_one_pod: Set[str]
@@ -183,7 +188,8 @@ def _read(text: str, container: Json) -> _Text:
     environment = container.get("env") or ()
     values = {str(one.get("name")): one["value"][:_LONGEST] for one in environment if isinstance(one.get("value"), str)}
     own = {str(one.get("name")) for one in environment if _field(one) in _OF_THE_POD}
-    return _Text(code, assigned, counted, values, _ONE_POD | own)
+    calls = {(match[1], match[2]) for match in _CALL.finditer(code)}
+    return _Text(code, assigned, counted, calls, values, _ONE_POD | own)
 
 
 def _field(variable: Json) -> str:
@@ -210,7 +216,8 @@ def _look_ups(draft: Draft, text: _Text, made: Found) -> Iterator[_LookUp]:
         is_counted, is_listed = _use_in_python(text, match)
         name = _peers(draft, text, word, is_counted=is_counted or bool(number), is_listed=is_listed)
         if name is None and _is_parameter(text, word):
-            name = next((one for one in sorted(_names(draft)) if _is_quoted(text, one)), "" if number else None)
+            function = _function_around(text.code, match.start())
+            name = next((one for one in sorted(_names(draft)) if (function, one) in text.calls), "" if number else None)
         if name is not None:
             yield _LookUp(match.start("words"), name, "" if _may_be_another(number, name, word) else number)
 
@@ -220,9 +227,11 @@ def _is_parameter(text: _Text, word: str) -> bool:
     return _PARAMETER.fullmatch(word.strip()) is not None and word.strip() not in text.assigned
 
 
-def _is_quoted(text: _Text, name: str) -> bool:
-    """Whether the text holds the name alone, as what it gives a function."""
-    return any(f"{quote}{name}{quote}" in text.code for quote in "\"'")
+def _function_around(code: str, place: int) -> str:
+    """The name of the function that was begun last before the place."""
+    begin = code.rfind("def ", max(place - _LONGEST_FUNCTION, 0), place)
+    found = re.match(r"def\s+(\w+)", code[begin:place]) if begin >= 0 else None
+    return found[1] if found else ""
 
 
 def _may_be_another(number: str, name: str, word: str) -> bool:

@@ -17,7 +17,16 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import shell
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.launch.python_code import is_python_code
-from shunter.migrate.conversion.launch.shell_programs import PYTHONS, RESOLVERS, RESOLVES, SETTERS, TESTS, program
+from shunter.migrate.conversion.launch.shell_programs import (
+    CUTTERS,
+    LOOK_UPS,
+    PYTHONS,
+    RESOLVERS,
+    RESOLVES,
+    SETTERS,
+    TESTS,
+    program,
+)
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
 from shunter.migrate.conversion.launch.shells import SHELLS, shell_operands, text_words
 from shunter.migrate.conversion.launch.wrappers import is_wrapper
@@ -222,7 +231,7 @@ class _Shell(msgspec.Struct):
         is_script = is_kept or (name in SHELLS and not shell_operands(words).is_text)
         if document and is_script and _LOOKS_UP.search(document.text) and not is_python_code(document.text):
             self._within(_unescaped(document.text) if document.is_replaced_in else document.text, document.start, NOTHING)
-        if name in _PRINTERS | _TELLERS and not is_kept:
+        if (name in _PRINTERS | _TELLERS and not is_kept) or name in LOOK_UPS | CUTTERS | {"git"}:
             return
         own = {*text_words(words), *code_words(words)}
         for number, word in enumerate(command.words[1:], 1):
