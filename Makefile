@@ -39,7 +39,7 @@ demo-migrate: $(DEMO_READY) ## move v1 example jobs to v2 with evidence: assess,
 test: setup $(if $(LINTED),,lint) ## lint, types, layers, unit, scenario and e2e tests
 	@$(PYTEST) -n 3 --dist loadgroup --durations 20 --durations-min 5 --ignore tests/faults
 
-unit: setup ## the tests that start no process and open no connection; under a minute on two free cores
+unit: setup ## the tests that start no process and open no connection; one and a half to three minutes on two cores
 	@$(PYTEST) -n 2 -m unit --durations 5 --durations-min 2
 
 unit-versions: setup ## make unit on Python 3.13 and 3.14, where this machine has them or uv can download them
