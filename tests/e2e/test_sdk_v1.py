@@ -50,7 +50,7 @@ KINDS = {
     "PaddleJob": Kind(models.KubeflowOrgV1PaddleJobSpec, "paddle_replica_specs", ("Master", "Worker")),
     "MPIJob": Kind(models.KubeflowOrgV1MPIJobSpec, "mpi_replica_specs", ("Launcher", "Worker")),
 }
-PROGRAM = "echo begun; until [ -e /tmp/go ]; do sleep 0.1; done; echo over"
+PROGRAM = "rm -f /tmp/go; echo begun; until [ -e /tmp/go ]; do sleep 0.1; done; echo over"
 """Ends when /tmp/go exists in its pod."""
 
 

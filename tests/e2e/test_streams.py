@@ -239,16 +239,17 @@ def test_a_shell_hangs_up_when_its_client_is_killed(pod: Pod) -> None:
 
 def test_a_command_without_a_terminal_outlives_its_client(pod: Pod) -> None:
     pod.start("sleep 600")
-    command = "cat; for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep .2; done; touch /tmp/done"
+    begun, done = (f"/tmp/{pod.namespace}-{moment}" for moment in ("begun", "done"))
+    command = f"cat; for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep .2; done; touch {done}"
     with subprocess.Popen(
-        pod.command("exec", "-i", "p", "--", "sh", "-c", f"touch /tmp/begun; {command}"),
+        pod.command("exec", "-i", "p", "--", "sh", "-c", f"touch {begun}; {command}"),
         env=pod.environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     ) as client:
-        eventually(lambda: pod.execute("test", "-e", "/tmp/begun").returncode == 0)
+        eventually(lambda: pod.execute("test", "-e", begun).returncode == 0)
         client.kill()
-    eventually(lambda: pod.execute("test", "-e", "/tmp/done").returncode == 0)
+    eventually(lambda: pod.execute("test", "-e", done).returncode == 0)
 
 
 def processes(pod: Pod, text: str) -> bool:
@@ -263,9 +264,10 @@ def test_cp_copies_a_directory_there_and_back(pod: Pod, tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "big").write_bytes(MEGABYTES)
     (tmp_path / "a" / "b" / "small").write_text("small\n")
-    there = pod.run("cp", f"{tmp_path}/a", "p:/tmp/a")
+    copied = f"p:/tmp/{pod.namespace}"  # pods see what this machine has in /tmp
+    there = pod.run("cp", f"{tmp_path}/a", copied)
     assert there.returncode == 0, there.stderr
-    back = pod.run("cp", "p:/tmp/a", f"{tmp_path}/c")
+    back = pod.run("cp", copied, f"{tmp_path}/c")
     assert back.returncode == 0, back.stderr
     assert (tmp_path / "c" / "big").read_bytes() == MEGABYTES
     assert (tmp_path / "c" / "b" / "small").read_text() == "small\n"
