@@ -25,6 +25,8 @@ _MOST_LEVELS = 200
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` raises for a text."""
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
 
 class Reading(NamedTuple):
     """A variable that the code asks for."""
@@ -95,6 +97,12 @@ def is_environ(node: ast.expr) -> bool:
 def called(node: ast.Call) -> str:
     """The last word of what is called: `get` of `os.environ.get("RANK")`; empty when it has no name."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def parameters(function: Function) -> list[str]:
+    """The names of all parameters of a function, those by place first."""
+    given = function.args
+    return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg) if one]
 
 
 def constant(node: ast.AST) -> str | None:

@@ -15,9 +15,9 @@ from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
-from shunter.migrate.conversion.rules.programs.peer_numbers import is_of_any_service
+from shunter.migrate.conversion.rules.programs.peer_numbers import Found, is_of_any_service
 from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
-from shunter.migrate.conversion.rules.programs.peers_in_shell import Found, found_in_shell
+from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
 
@@ -154,9 +154,7 @@ def _made(text: str, codes: Sequence[tuple[int, str]]) -> Found:
     in_shell, _ = found_in_shell(text, found_in_python)
     made = Found({**in_shell.numbers}, {*in_shell.places}, in_shell.left)
     for begin, code in codes:
-        found, _ = found_in_python(code)
-        made.places |= {begin + place for place in found.places}
-        made.numbers |= {begin + place: name for place, name in found.numbers.items()}
+        made.take(found_in_python(code)[0], begin)
     return made
 
 

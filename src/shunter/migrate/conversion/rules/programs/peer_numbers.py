@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch.reads import is_rank
 
@@ -68,3 +70,26 @@ def moved(values: Values, by: int) -> Values:
 def only_numbers(values: Iterable[Derived]) -> Iterator[int]:
     """The places of the look-ups of which a number is held."""
     return (one.place for one in values if one.is_number)
+
+
+class Found(msgspec.Struct):
+    """What a text makes of the answers of its look-ups."""
+
+    numbers: dict[int, str] = {}
+    """The names of the numbers, by the places of the look-ups."""
+    places: set[int] = set()
+    """Where look-ups are started."""
+    left: int = 0
+    """Commands that are still looked into; below 0, some were not."""
+
+    def name(self, name: str, values: Values) -> None:
+        """Takes note of values that a name is given, if it means a rank or a number of ranks or shards."""
+        if name and names_number(name):
+            for place in only_numbers(values):
+                self.numbers.setdefault(place, name.lstrip("-"))
+
+    def take(self, inner: Found, begin: int) -> None:
+        """Takes over what was found in a text that begins there."""
+        self.places |= {begin + place for place in inner.places}
+        for place, name in inner.numbers.items():
+            self.numbers.setdefault(begin + place, name)

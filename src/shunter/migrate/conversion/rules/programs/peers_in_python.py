@@ -14,58 +14,29 @@ from itertools import pairwise
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
-from shunter.migrate.conversion.launch.nested_programs import nested_programs
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_commands import STARTS
+from shunter.migrate.conversion.rules.programs.answers_in_calls import ADDS, KEEPERS, LOOK_UPS, SHOWS, asks_dns, named_by_place
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
     SHARE,
     Derived,
+    Found,
     Values,
     key_before,
     moved,
     names_number,
     numbers_of,
-    only_numbers,
 )
-from shunter.migrate.conversion.rules.programs.peers_in_shell import Found, found_in_shell
+from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
+from shunter.migrate.conversion.rules.programs.programs_as_written import between_quotes, programs_as_written
 
-LOOK_UPS = frozenset({"getaddrinfo", "gethostbyname_ex"})
-_OF_RESOLVER = frozenset({"resolve", "query"})
-_KEEPERS = frozenset({
-    "int", "str", "float", "max", "min", "abs", "round", "list", "set", "sorted", "tuple", "frozenset", "dict", "filter", "map",
-    "zip", "reversed", "iter", "array", "asarray", "unique", "Counter", "chain", "fromkeys", "ceil", "floor", "repr", "format",
-    "join", "next", "deepcopy", "copy", "tensor", "cast",
-})  # fmt: skip
-"""Functions that return what they are given, or a part of it."""
-_TOLD = late_pattern(
-    r"(?:print|log\w*|wandb|mlflow|writer|warnings)\b|.*\.(?:debug|info|warning|error|exception|critical|log\w*|add_scalar)\Z",
-    re.DOTALL,
-)
-"""Functions whose arguments are only shown."""
-_ADDS = frozenset({"append", "add", "extend", "update", "insert"})
-_POSITIONS: Mapping[str, Mapping[int, str]] = {
-    "init_process_group": {3: "world_size", 4: "rank"},
-    "init_rpc": {2: "rank", 3: "world_size"},
-    "DistributedSampler": {1: "num_replicas", 2: "rank"},
-    "split_dataset_by_node": {1: "rank", 2: "world_size"},
-    "shard": {0: "num_shards", 1: "index"},
-    "array_split": {1: SHARE},
-    "tensor_split": {1: SHARE},
-    "islice": {3: SHARE},
-}
-"""Parameters of functions of PyTorch, TensorFlow, Hugging Face, NumPy and Python by their places."""
 _COUNTED = late_pattern(rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}[\w.]{{0,40}}\b(?:{'|'.join(sorted(LOOK_UPS))})\(\s{{0,80}}")
-_QUOTES = late_pattern(r"[A-Za-z]{0,2}(\"\"\"|\'\'\'|\"|\')")
 _DEEPEST = 100
 """Expressions, blocks and calls within each other that are looked into."""
 _MOST_STEPS = 20_000
 """Expressions that are looked into beside those of the text itself, as for each call of a function."""
-_INDENTED = "if 1:\n"
-"""What makes Python of indented code."""
-
 _Environment = dict[str, Values]
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @lru_cache(maxsize=64)
@@ -100,7 +71,7 @@ class _Code:
         self._imported = {
             alias.asname or alias.name: alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
         }
-        self._functions: dict[str, _Function] = {
+        self._functions: dict[str, python_code.Function] = {
             node.name: node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         }
         self._texts: dict[str, list[ast.expr]] = {}
@@ -130,28 +101,12 @@ class _Code:
         self._nested()
 
     def _nested(self) -> None:
-        """Programs that the code holds as texts, as they are written there: `exec` runs them, or they become files."""
-        texts = [node for node in self._nodes if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value]
-        ends = dict(self._lines.span(node) for node in texts if hasattr(node, "lineno"))
-        for language, _, start in nested_programs(self._code, self._nodes, self._lines):
-            quotes = _QUOTES.match(self._code, start)
-            if quotes is None or start not in ends:
-                continue
-            begin, text = quotes.end(), self._code[quotes.end() : ends[start] - len(quotes[1])]
-            if "r" not in quotes[0].lower():
-                text = _unescaped(text)
+        """Programs that the code holds as texts: `exec` runs them, or they become files."""
+        for language, text, begin in programs_as_written(self._code, self._nodes, self._lines):
             if language == "shell":
                 self._printed(text, begin)
-                continue
-            if text.lstrip("\n")[:1] in {" ", "\t"}:
-                text, begin = _INDENTED + text, begin - len(_INDENTED)
-            self._take(found_in_python(text)[0], begin)
-
-    def _take(self, found: Found, begin: int) -> None:
-        """Takes over what was found in a text that begins there."""
-        self.found.places |= {begin + place for place in found.places}
-        for place, number in found.numbers.items():
-            self.found.numbers.setdefault(begin + place, number)
+            else:
+                self.found.take(found_in_python(text)[0], begin)
 
     def _block(self, statements: Sequence[ast.stmt], environment: _Environment) -> None:
         self._depth += 1
@@ -260,9 +215,8 @@ class _Code:
             self._number(python_code.constant(target.slice) or "", values)
 
     def _number(self, name: str, values: Values) -> None:
-        if name and not self._is_shown and names_number(name):
-            for place in only_numbers(values):
-                self.found.numbers.setdefault(place, name.lstrip("-"))
+        if not self._is_shown:
+            self.found.name(name, values)
 
     def _shown(self, nodes: Sequence[ast.expr], environment: _Environment) -> Values:
         before, self._is_shown = self._is_shown, True
@@ -324,7 +278,7 @@ class _Code:
         return values
 
     def _of_lambda(self, node: ast.Lambda, environment: _Environment) -> Values:
-        self._value(node.body, {**environment, **dict.fromkeys(_parameters(node), NOTHING)})
+        self._value(node.body, {**environment, **dict.fromkeys(python_code.parameters(node), NOTHING)})
         return NOTHING
 
     def _of_comprehension(
@@ -371,14 +325,14 @@ class _Code:
 
     def _of_call(self, node: ast.Call, environment: _Environment) -> Values:
         name = self._imported.get(called(node), called(node))
-        if _TOLD.match(ast.unparse(node.func)):
+        if SHOWS.match(ast.unparse(node.func)):
             shown = self._shown([*node.args, *(one.value for one in node.keywords)], environment)
             self.printed |= shown if name == "print" else NOTHING
             return NOTHING
         owner = self._value(node.func.value, environment) if isinstance(node.func, ast.Attribute) else NOTHING
         arguments = [self._value(one, environment) for one in node.args]
         self._told(node, name, arguments, environment)
-        if (name in LOOK_UPS or (name in _OF_RESOLVER and _asks_resolver(node))) and node.args:
+        if asks_dns(node, name):
             place = self._lines.span(node.args[0])[0]
             self.found.places.add(place)
             return frozenset({Derived(place, is_number=False)})
@@ -389,10 +343,10 @@ class _Code:
         every = owner.union(*arguments)
         if (isinstance(node.func, ast.Name) and name in {"len", "sum"}) or name in {"__len__", "count", "index"}:
             return numbers_of(every)
-        if name in _ADDS and isinstance(node.func, ast.Attribute):
+        if name in ADDS and isinstance(node.func, ast.Attribute):
             self._add(node.func.value, arguments, environment)
             return NOTHING
-        return every if name in _KEEPERS else owner
+        return every if name in KEEPERS else owner
 
     def _told(self, node: ast.Call, name: str, arguments: Sequence[Values], environment: _Environment) -> None:
         """The numbers that the call is given by name, by place or behind their name."""
@@ -404,12 +358,8 @@ class _Code:
             if named and keyword.arg in {"default", "value"}:
                 self._number(named, values)
         self._pairs(node.args, environment)
-        if name == "format" and isinstance(node.func, ast.Attribute) and (text := python_code.literal_text(node.func.value)):
-            for before, values in zip(text.split("{}"), arguments, strict=False):
-                self._number(key_before(before), values)
-        for position, parameter in _POSITIONS.get(name, {}).items():
-            if position < len(arguments):
-                self._number("num_ranks" if parameter == "num_replicas" else parameter, arguments[position])
+        for parameter, values in named_by_place(node, name, arguments):
+            self._number(parameter, values)
 
     def _add(self, collection: ast.expr, arguments: Sequence[Values], environment: _Environment) -> None:
         name = ast.unparse(collection)
@@ -429,25 +379,25 @@ class _Code:
                 printed |= self._printed_by.get(part.id, NOTHING)
             elif isinstance(part, ast.JoinedStr) or (isinstance(part, ast.Constant) and isinstance(part.value, str)):
                 start, end = self._lines.span(part)
-                if quotes := _QUOTES.match(self._code, start, end):
-                    printed |= self._printed(self._code[quotes.end() : end - len(quotes[1])], quotes.end())
+                if (quoted := between_quotes(self._code, start, end)) is not None:
+                    printed |= self._printed(*quoted)
         return printed
 
     def _printed(self, text: str, begin: int) -> Values:
         """What a shell text prints that stands there."""
         found, printed = found_in_shell(text, found_in_python)
-        self._take(found, begin)
+        self.found.take(found, begin)
         return moved(printed, begin)
 
     def _bound(
-        self, node: ast.Call, function: _Function, arguments: Sequence[Values], environment: _Environment
+        self, node: ast.Call, function: python_code.Function, arguments: Sequence[Values], environment: _Environment
     ) -> Mapping[str, Values]:
-        names = _parameters(function)
+        names = python_code.parameters(function)
         names = names[1:] if names[:1] in (["self"], ["cls"]) and isinstance(node.func, ast.Attribute) else names
         given = dict(zip(names, arguments, strict=False))
         return given | {one.arg: self._value(one.value, environment) for one in node.keywords if one.arg}
 
-    def _call(self, name: str, function: _Function, given: Mapping[str, Values], environment: _Environment) -> Values:
+    def _call(self, name: str, function: python_code.Function, given: Mapping[str, Values], environment: _Environment) -> Values:
         """What the function returns."""
         if name in self._calls or self._left < 0:
             return NOTHING
@@ -455,7 +405,7 @@ class _Code:
         self._returned.append(NOTHING)
         outside = (self._over, self._is_shown)
         self._over, self._is_shown = NOTHING, False
-        inside = {**environment, **dict.fromkeys(_parameters(function), NOTHING), **given}
+        inside = {**environment, **dict.fromkeys(python_code.parameters(function), NOTHING), **given}
         for parameter, values in given.items():
             self._number(parameter, values)
         if isinstance(function, ast.Lambda):
@@ -467,26 +417,11 @@ class _Code:
         return self._returned.pop()
 
 
-def _unescaped(text: str) -> str:
-    """A text with as many characters as in its quotes, in which what was escaped stands for itself."""
-    text = re.sub(r"\A\\\n", " \n", text)
-    return re.sub(r"\\([nt\n\\'\"])", lambda match: " " + {"n": "\n", "t": "\t", "\n": " "}.get(match[1], match[1]), text)
-
-
 def _hold(environment: _Environment, name: str, values: Values) -> None:
     if values:
         environment[name] = values
     else:
         environment.pop(name, None)
-
-
-def _parameters(function: _Function) -> list[str]:
-    given = function.args
-    return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg) if one]
-
-
-def _asks_resolver(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Attribute) and "resolver" in ast.unparse(node.func.value).lower()
 
 
 _READERS: dict[type[ast.expr], Callable[..., Values]] = {

@@ -34,12 +34,11 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
     SHARE,
     Derived,
+    Found,
     Values,
     key_before,
     moved,
-    names_number,
     numbers_of,
-    only_numbers,
 )
 
 _COUNTER = late_pattern(r"(?:wc|nl|uniq|(?:cat|grep)[ \t]+-\w*[cn]|.*\bNR(?![ \t]*==[ \t]*1\b))", re.DOTALL)
@@ -61,17 +60,6 @@ _READERS = frozenset({"read", "mapfile", "readarray"})
 _DEEPEST = 12
 _MOST_COMMANDS = 20_000
 """Commands that are looked into beside those of the text itself: those of a function each time it is called."""
-
-
-class Found(msgspec.Struct):
-    """What was found in a text."""
-
-    numbers: dict[int, str] = {}
-    """What is made of the answers of the look-ups at these places."""
-    places: set[int] = set()
-    """Where look-ups are started."""
-    left: int = _MOST_COMMANDS
-    """Commands that are still looked into; below 0, some were not."""
 
 
 ReadPython = Callable[[str], tuple[Found, Values]]
@@ -192,7 +180,7 @@ class _Shell(msgspec.Struct):
             self._share(words)
             return NOTHING
         if name == "split":
-            self._number(SHARE, arguments)
+            self.found.name(SHARE, arguments)
         if name in self.functions:
             return self._call(name, {**parameters, "@": arguments, "#": numbers_of(arguments)}, given)
         if name not in _PRINTERS | _TELLERS or any(not _is_device(word) for word in command.outputs):
@@ -254,9 +242,7 @@ class _Shell(msgspec.Struct):
 
     def _taken(self, inner: Found, printed: Values, begin: int) -> Values:
         """Takes over what was found in a text that begins there."""
-        self.found.places |= {begin + place for place in inner.places}
-        for place, name in inner.numbers.items():
-            self.found.numbers.setdefault(begin + place, name)
+        self.found.take(inner, begin)
         return moved(printed, begin)
 
     def _call(self, name: str, parameters: Mapping[str, Values], piped: Values = NOTHING) -> Values:
@@ -286,18 +272,13 @@ class _Shell(msgspec.Struct):
 
     def _give(self, name: str, values: Values) -> None:
         self.known[name] = values
-        self._number(name, values)
-
-    def _number(self, name: str, values: Values) -> None:
-        if name and names_number(name):
-            for place in only_numbers(values):
-                self.found.numbers.setdefault(place, name.lstrip("-"))
+        self.found.name(name, values)
 
     def _share(self, words: Sequence[Word]) -> None:
         """A remainder that is compared: `[ $((i % N)) -eq $RANK ]`."""
         for piece in (one for word in words for one in word.pieces if one.kind == "arithmetic"):
             for match in _REMAINDER.finditer(piece.value):
-                self._number(SHARE, self.known.get(match[1], NOTHING))
+                self.found.name(SHARE, self.known.get(match[1], NOTHING))
 
     def _tell(self, words: Sequence[Word], appended: Values) -> None:
         """Options, settings, and texts in which a name stands before a value."""
@@ -308,15 +289,15 @@ class _Shell(msgspec.Struct):
             is_option = first.startswith("-") and not setting
             values = self._values([word]) | (appended if "{}" in self.text[word.start : word.end] else NOTHING)
             if setting:
-                self._number(setting[1], values)
+                self.found.name(setting[1], values)
                 if re.search(rf"%\s*{re.escape(setting[1])}\b", self.text[word.end : words[-1].end]):  # awk -v n=$N 'NR % n == r'
-                    self._number(SHARE, values)
+                    self.found.name(SHARE, values)
             elif not is_option:
-                self._number(option, values)
+                self.found.name(option, values)
             self._keys(self.text[word.start : word.end], word.pieces, word.start)
             option = first if is_option else ""
             if number == len(words) - 1:
-                self._number(option, appended)
+                self.found.name(option, appended)
 
     def _document(self, command: shell.Command) -> Values:
         document = command.input
@@ -331,7 +312,7 @@ class _Shell(msgspec.Struct):
             if piece.kind != "text" and (values := self._of_piece(piece)):
                 written = text[: max(piece.start - start, 0)]
                 written = written.removesuffix("$((").removesuffix("$(").removesuffix("`")
-                self._number(key_before(written.replace('\\"', '"')), values)
+                self.found.name(key_before(written.replace('\\"', '"')), values)
 
     def _values(self, words: Sequence[Word]) -> Values:
         return frozenset().union(*(self._of_piece(piece) for word in words for piece in word.pieces))
@@ -360,7 +341,7 @@ class _Shell(msgspec.Struct):
             end = at + len(piece.default)
             default = [self._of_piece(one) for one in Lexer(self.text, at, end).document_pieces()]
             held = held.union(*default)
-            self._number(piece.value, held)
+            self.found.name(piece.value, held)
         return held
 
     def _of_substitution(self, piece: Piece) -> Values:
