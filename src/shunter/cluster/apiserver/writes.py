@@ -75,7 +75,7 @@ async def create_document(
     metadata = document["metadata"]
     object_meta.in_namespace(metadata, call.target.namespace if resource.namespaced else "")
     if operation == "Apply":
-        revision_to_replace(metadata)
+        revision_to_replace(metadata)  # raises where it is no number, which an ordinary creation passes over
     asked_revision = metadata.pop("resourceVersion", "")
     name = metadata.get("name", "") or _generated_name(backend, served, metadata)
     if resource.namespaced:
