@@ -5,6 +5,7 @@ It runs nothing and follows no branch: every command that might run is there, in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +20,7 @@ _FUNCTION = late_pattern(
 )
 _PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac"})
 """Reserved words after which a command still begins."""
+_PIPE = late_pattern(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 _SEPARATOR = "separator"
 _DEEPEST_FUNCTION = 16
 """Functions within functions that are read by themselves, too; the commands of deeper ones count for those around them."""
@@ -38,6 +40,11 @@ class Command(NamedTuple):
     """The files that its output goes to."""
     inputs: tuple[Word, ...] = ()
     """The files that it reads, and the words behind `<<<`."""
+
+    @property
+    def start(self) -> int:
+        """Where its first word stands."""
+        return min(word.start for word in (*self.words[:1], *(word for _, word in self.assignments[:1])))
 
 
 class Loop(NamedTuple):
@@ -96,6 +103,12 @@ def functions(text: str) -> dict[str, Script]:
         around.append(end)
         found[match["name"] or match["named"]] = _Parser(Lexer(text, match.end(), end - 1)).script()
     return found
+
+
+def is_piped(text: str, command: Command, following: Command) -> bool:
+    """Whether the command pipes what it prints to the one that follows."""
+    words = (*command.words, *(word for _, word in command.assignments), *command.outputs, *command.inputs)
+    return bool(_PIPE.fullmatch(text[max(word.end for word in words) : following.start]))
 
 
 def references(text: str, read: Script) -> Iterator[Reference]:

@@ -20,7 +20,7 @@ CUTTERS = frozenset({
     "rev", "sed", "sha1sum", "sha256sum", "sum", "tail", "tr", "xxd",
 })  # fmt: skip
 """Programs that take a value apart, or make a number of it."""
-LOOK_UPS = frozenset({"awk", "egrep", "expr", "fgrep", "gawk", "grep", "let", "mawk"})
+SEARCHERS = frozenset({"awk", "egrep", "expr", "fgrep", "gawk", "grep", "let", "mawk"})
 """Programs to which a value is something to look for, or to count with."""
 RESOLVERS = frozenset({"dig", "drill", "getent", "host", "nslookup"})
 """Programs that look up names and addresses."""

@@ -5,7 +5,6 @@ Values are followed through assignments, pipes, functions and files that the tex
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -30,10 +29,10 @@ from shunter.migrate.conversion.launch.reads import (
 )
 from shunter.migrate.conversion.launch.shell_programs import (
     CUTTERS,
-    LOOK_UPS,
     PYTHONS,
     RESOLVERS,
     RUNNERS,
+    SEARCHERS,
     SETTERS,
     TESTS,
     asks,
@@ -64,7 +63,6 @@ _PRINTERS = frozenset({"echo", "logger", "printf"})
 _NEAR = 100
 """Characters before a word in which that stands."""
 _LOOP = late_pattern(r"\bfor\s+(\w+)\s+in\s(?P<words>[^;\n]*)")
-_PIPE = late_pattern(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 
 
 def reads(text: str, variables: Mapping[str, str]) -> list[Read]:
@@ -169,7 +167,7 @@ def _read_command(
             if assigned := shell.assignment(word):
                 _assign(reading, *assigned, depth)
         return None
-    is_piped = following is not None and _is_piped(reading.text, words[-1].end, following)
+    is_piped = following is not None and shell.is_piped(reading.text, command, following)
     is_cut = is_piped and following is not None and _cuts(reading, following)
     within = _statement(reading, words[0])
     printed = piped
@@ -177,7 +175,7 @@ def _read_command(
     is_reverse = name in RESOLVERS and names_address(within)
     if called := asks(words) or (HOST_NAME if is_reverse else ""):
         printed = Value(called, words[0].start)
-        is_searched = prints_system(words) and following is not None and program(following.words[0]) in LOOK_UPS
+        is_searched = prints_system(words) and following is not None and program(following.words[0]) in SEARCHERS
         _tell(reading, printed, decides=is_cut and not is_searched, within=within)
     if value := reading.functions.get(name):
         printed = replace(value, start=words[0].start)
@@ -214,7 +212,7 @@ def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: b
         text = written(reading, word)
         if name in TESTS:
             decides = before not in {"-z", "-n", "-v"} and number not in ends_alike
-        elif is_cutter or name in LOOK_UPS or (cuts and _is_read(reading, text)):
+        elif is_cutter or name in SEARCHERS or (cuts and _is_read(reading, text)):
             decides = True
         else:
             is_setting = text.startswith("-") or (number > 1 and name not in _PRINTERS and _SETTING.match(text) is not None)
@@ -363,8 +361,3 @@ def _is_in(word: Word, values: Sequence[Word]) -> bool:
     """Whether the word and one of the values, which are in the order of the text, have a place in common."""
     number = bisect_left(values, word.end, key=lambda value: value.start)
     return number > 0 and word.start < values[number - 1].end
-
-
-def _is_piped(text: str, end: int, following: shell.Command) -> bool:
-    first = following.words[0].start if following.words else end
-    return bool(_PIPE.fullmatch(text[end:first]))

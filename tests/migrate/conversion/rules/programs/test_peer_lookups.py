@@ -49,6 +49,8 @@ def decided(command: list[str]) -> bool:
         "for h in $(getent ahosts $PEERS | sort -u); do echo $h >> hosts; done",
         "for h in $(getent ahosts $PEERS | awk '{print $1}' | sort -u); do N=$((N+1)); done",
         "for h in `dig +short $PEERS | sort -nu`; do echo $h; done",
+        'P=$(getent ahosts $PEERS)\necho "$P" | wc -l',
+        "H=$(dig +short $PEERS | sort -u)\nfor h in $H; do echo $h >> hosts; done",
     ],
 )
 def test_a_shell_that_counts_peers_is_told_of(text: str) -> None:
@@ -67,6 +69,7 @@ def test_a_shell_that_counts_peers_is_told_of(text: str) -> None:
         "os.system('getent ahosts bert-worker > peers')",
         'peers = [a[4][0] for a in socket.getaddrinfo(os.environ["PEERS"], 80)]',
         'for a in dns.resolver.resolve(os.environ["SVC"], "A"): add(a)',
+        'def peers():\n    return socket.getaddrinfo(os.environ["PEERS"], 1)\nprint(len(peers()))',
         'n = "{}-{}.{}.svc".format(os.environ["JOB"], "worker", "training")\nlen(dns.resolver.resolve(n, "A"))',
     ],
 )
@@ -106,6 +109,7 @@ def test_python_that_counts_peers_is_told_of(code: str) -> None:
         "for h in $(getent ahosts $PEERS); do echo $h; done | sort -u",
         "for h in $(getent ahosts $OUT | sort -u); do echo $h; done",
         "IP=$(getent ahosts $STORE | sort -u)",
+        "getent hosts $STORE; ls | wc -l",
     ],
 )
 def test_a_shell_that_looks_up_other_names_is_not(text: str) -> None:
@@ -148,6 +152,7 @@ def test_numbers_of_programs_that_a_program_holds_block(command: list[str]) -> N
         "found = [x for x in socket.getaddrinfo(os.environ['REDIS_HOST'], 80)]",
         "found = [x for x in socket.getaddrinfo(os.environ['CHIEF_ADDR'], 80)]",
         "host = 'bert'",
+        "store, n = socket.getaddrinfo(os.environ['STORE'], 1), len(files)",
         "print('nslookup bert failed')",
     ],
 )

@@ -14,6 +14,7 @@ from shunter.migrate.conversion.launch.pod_reads import python_texts
 from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.launch.shell_programs import RESOLVES
+from shunter.migrate.conversion.rules.programs.answers_in_calls import ASKS_DNS, OF_SOCKET
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.conversion.rules.programs.peer_numbers import Found, is_of_any_service
 from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
@@ -67,27 +68,12 @@ _LONGEST = 400
 _LONGEST_FUNCTION = 4_000
 """Characters of a function before a look-up in it."""
 _IN_SHELL = late_pattern(rf"\b{RESOLVES}[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{{1,400}})")
-_MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|getaddrinfo|gethostbyname_ex|\bresolver\b")
-_CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
-"""What stands before a program that is asked only whether it fails."""
-_PIPE = late_pattern(r"[^\n|;&]*\|")
-_COUNTER = late_pattern(r"\b(?:wc|uniq|NR(?![ \t]*==[ \t]*1\b)|(?P<grep>grep[ \t]+-\w{0,9}c))\b")
-_LOOP = late_pattern(r"\bfor[ \t]+\w+[ \t]+in[ \t]+(?:\$\(|`)[ \t]*\Z")
-"""What stands before a program over whose answers a loop goes."""
-_DISTINCT = late_pattern(r"\bsort[ \t]+-\w{0,9}u")
-_FIRST_LINE = late_pattern(r"\bhead[ \t]+-(?:n[ \t]*)?1\b")
-_IN_PYTHON = late_pattern(
-    r"\b(?:getaddrinfo|gethostbyname_ex|resolver\.(?:resolve|query))\("
-    r"[\s\\]{0,200}(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
-)
-_ARGUMENT = late_pattern(r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)")
+_MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|{'|'.join(sorted(OF_SOCKET))}|\bresolver\b")
+_WORDS = r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
+_ARGUMENT = late_pattern(_WORDS)
+_IN_PYTHON = late_pattern(rf"\b{ASKS_DNS}\([\s\\]{{0,200}}{_WORDS}")
 _CALL = late_pattern(r"\b(\w{1,80})\(\s{0,20}[\"']([\w-]{1,63})[\"'.]")
 _PARAMETER = late_pattern(r"(?!\w*(?:host|addr|address|master|server)\Z)[A-Za-z_]\w*", re.IGNORECASE)
-_HOLDER = late_pattern(r"(\w{1,80})(?:[\"']\]|:[ \t]{0,8}\w{1,20})?[ \t]{0,80}=[^\n=]{0,80}\Z")
-"""The name that is given what is looked up."""
-_COUNTS = late_pattern(r"\b(?:len|sum)\(")
-_LISTS = late_pattern(r"\b(?:set|sorted)\(")
-_OF_ANSWERS = late_pattern(r"\b(?:len|sum|set|sorted)\((?=([^\n]{0,80}))")
 _ASSIGNMENT = late_pattern(r"(?<![\w$.])([A-Za-z_]\w*)[ \t]?=(?!=)(?=[ \t]?[^\n;])")
 _VARIABLE = late_pattern(r"\$\{?(\w+)\}?|os\.environ\[[\"'](\w+)[\"']\]|os\.(?:environ\.get|getenv)\([\"'](\w+)[\"'][^)]*\)")
 _JOINS = late_pattern(r"^[rbuf]{0,2}[\"']|[\"']$|[\"']\s*\+\s*|\s*\+\s*[rbuf]{0,2}[\"']|[{}]|(?<=[^\s])[\"']$")
@@ -107,8 +93,6 @@ class _Text(NamedTuple):
     """Without comments."""
     assigned: Mapping[str, int]
     """Where the value of each variable begins; -1 where it has several."""
-    counted: Set[str]
-    """Names of which Python counts or lists what they hold."""
     calls: Set[tuple[str, str]]
     """Functions, and the texts that they are given first, up to the first dot."""
     values: Mapping[str, str]
@@ -152,7 +136,8 @@ def _made(text: str, codes: Sequence[tuple[int, str]]) -> Found:
     if (0, text) in codes or (not codes and is_python_code(text)):
         return found_in_python(text)[0]
     in_shell, _ = found_in_shell(text, found_in_python)
-    made = Found({**in_shell.numbers}, {*in_shell.places}, in_shell.left)
+    made = Found(left=in_shell.left)
+    made.take(in_shell, 0)
     for begin, code in codes:
         made.take(found_in_python(code)[0], begin)
     return made
@@ -182,12 +167,11 @@ def _read(text: str, container: Json) -> _Text:
     assigned: dict[str, int] = {}
     for match in _ASSIGNMENT.finditer(code):
         assigned[match[1]] = -1 if match[1] in assigned else match.end()
-    counted = {word for match in _OF_ANSWERS.finditer(code) for word in re.findall(r"\w+", match[1])}
     environment = container.get("env") or ()
     values = {str(one.get("name")): one["value"][:_LONGEST] for one in environment if isinstance(one.get("value"), str)}
     own = {str(one.get("name")) for one in environment if _field(one) in _OF_THE_POD}
     calls = {(match[1], match[2]) for match in _CALL.finditer(code)}
-    return _Text(code, assigned, counted, calls, values, _ONE_POD | own)
+    return _Text(code, assigned, calls, values, _ONE_POD | own)
 
 
 def _field(variable: Json) -> str:
@@ -199,20 +183,19 @@ def _look_ups(draft: Draft, text: _Text, made: Found) -> Iterator[_LookUp]:
     for match in _IN_SHELL.finditer(text.code):
         if match.start() not in made.places and made.left >= 0:
             continue
-        number = made.numbers.get(match.start(), "")
-        is_counted, is_listed = _use_in_shell(text.code, match)
+        number, is_counted, is_listed = _use(made, match.start())
         for word in (word.strip("\"'") for word in match["words"].split()):
             name = None
             if word[:1] not in "-+@":
-                name = _peers(draft, text, word, is_counted=is_counted or bool(number), is_listed=is_listed)
+                name = _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)
             if name is not None:
                 yield _LookUp(match.start(), name, "" if _may_be_another(number, name, word) else number)
     named = {match.start("words"): match for match in _IN_PYTHON.finditer(text.code)}
     others = (_ARGUMENT.match(text.code, place) for place in sorted(made.places - named.keys()))
     for match in (*named.values(), *(one for one in others if one and not _IN_SHELL.match(text.code, one.start()))):
-        number, word = made.numbers.get(match.start("words"), ""), match["words"].replace("\\", "")
-        is_counted, is_listed = _use_in_python(text, match)
-        name = _peers(draft, text, word, is_counted=is_counted or bool(number), is_listed=is_listed)
+        number, is_counted, is_listed = _use(made, match.start("words"))
+        word = match["words"].replace("\\", "")
+        name = _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)
         if name is None and _is_parameter(text, word):
             function = _function_around(text.code, match.start())
             name = next((one for one in sorted(_names(draft)) if (function, one) in text.calls), "" if number else None)
@@ -238,35 +221,11 @@ def _may_be_another(number: str, name: str, word: str) -> bool:
     return not name and (is_of_any_service(number) or is_one_host)
 
 
-def _line_before(text: _Text, look_up: re.Match[str]) -> str:
-    return text.code[max(look_up.start() - _LONGEST, 0) : look_up.start()].rpartition("\n")[2]
-
-
-def _use_in_shell(code: str, look_up: re.Match[str]) -> tuple[bool, bool]:
-    """Whether a pipe counts the answers, and not only as what a loop waits for; and whether a loop goes over the distinct
-    ones."""
-    behind = code[look_up.end() : look_up.end() + _LONGEST].partition("\n")[0]
-    if not (pipe := _PIPE.match(behind)):
-        return False, False
-    before = code[max(look_up.start() - 80, 0) : look_up.start()]
-    if _LOOP.search(before):
-        inside = re.split(r"[)`]", behind, maxsplit=1)[0]
-        if _DISTINCT.search(inside, pipe.end()) and not _FIRST_LINE.search(inside, pipe.end()):
-            return False, True
-    if not (counter := _COUNTER.search(behind, pipe.end())) or _FIRST_LINE.search(behind, pipe.end(), counter.start()):
-        return False, False
-    return not (counter["grep"] and _CONDITION.search(before)), False
-
-
-def _use_in_python(text: _Text, look_up: re.Match[str]) -> tuple[bool, bool]:
-    """Whether Python counts the answers, and whether it lists them, or does so with the name that holds them. A loop over them
-    tries one address after the other."""
-    before = _line_before(text, look_up)
-    loop = before.rfind("for ", 0, max(before.rfind(" in "), 0))
-    is_within = loop > 0 and any(bracket in before[:loop] for bracket in "[({")
-    holder = _HOLDER.search(before[-240:])
-    is_counted = bool(_COUNTS.search(before)) or (holder is not None and holder[1] in text.counted)
-    return is_counted, is_within or bool(_LISTS.search(before))
+def _use(made: Found, place: int) -> tuple[str, bool, bool]:
+    """The number that is made of the answers, whether they are counted, which a text that was not read to its end may do, and
+    whether they are listed."""
+    number = made.numbers.get(place, "")
+    return number, bool(number) or place in made.counted or made.left < 0, place in made.listed
 
 
 def _peers(draft: Draft, text: _Text, word: str, *, is_counted: bool, is_listed: bool) -> str | None:

@@ -67,6 +67,11 @@ def moved(values: Values, by: int) -> Values:
     return frozenset(Derived(one.place + by, one.is_number) for one in values)
 
 
+def answers(values: Iterable[Derived]) -> set[int]:
+    """The places of the look-ups of which answers are held."""
+    return {one.place for one in values if not one.is_number}
+
+
 def only_numbers(values: Iterable[Derived]) -> Iterator[int]:
     """The places of the look-ups of which a number is held."""
     return (one.place for one in values if one.is_number)
@@ -79,6 +84,10 @@ class Found(msgspec.Struct):
     """The names of the numbers, by the places of the look-ups."""
     places: set[int] = set()
     """Where look-ups are started."""
+    counted: set[int] = set()
+    """Those of which the answers are counted."""
+    listed: set[int] = set()
+    """Those of which the answers are gone through one by one, each once."""
     left: int = 0
     """Commands that are still looked into; below 0, some were not."""
 
@@ -90,6 +99,7 @@ class Found(msgspec.Struct):
 
     def take(self, inner: Found, begin: int) -> None:
         """Takes over what was found in a text that begins there."""
-        self.places |= {begin + place for place in inner.places}
+        for own, other in ((self.places, inner.places), (self.counted, inner.counted), (self.listed, inner.listed)):
+            own |= {begin + place for place in other}
         for place, name in inner.numbers.items():
             self.numbers.setdefault(begin + place, name)

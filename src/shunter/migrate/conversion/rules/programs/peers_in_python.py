@@ -16,13 +16,22 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_commands import STARTS
-from shunter.migrate.conversion.rules.programs.answers_in_calls import ADDS, KEEPERS, LOOK_UPS, SHOWS, asks_dns, named_by_place
+from shunter.migrate.conversion.rules.programs.answers_in_calls import (
+    ADDS,
+    KEEPERS,
+    LISTERS,
+    OF_SOCKET,
+    SHOWS,
+    asks_dns,
+    named_by_place,
+)
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
     SHARE,
     Derived,
     Found,
     Values,
+    answers,
     key_before,
     moved,
     names_number,
@@ -31,7 +40,7 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
 from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
 from shunter.migrate.conversion.rules.programs.programs_as_written import between_quotes, programs_as_written
 
-_COUNTED = late_pattern(rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}[\w.]{{0,40}}\b(?:{'|'.join(sorted(LOOK_UPS))})\(\s{{0,80}}")
+_COUNTED = late_pattern(rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}[\w.]{{0,40}}\b(?:{'|'.join(sorted(OF_SOCKET))})\(\s{{0,80}}")
 _DEEPEST = 100
 """Expressions, blocks and calls within each other that are looked into."""
 _MOST_STEPS = 20_000
@@ -288,6 +297,7 @@ class _Code:
         for generator in node.generators:
             over |= self._iterate(generator.target, generator.iter, inside)
             self._union(generator.ifs, inside)
+        self.found.listed |= answers(over)
         parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         inner = self._union(parts, inside)
         return over | frozenset(one for one in inner if one.is_number)
@@ -342,10 +352,13 @@ class _Code:
             return self._call(called(node), function, self._bound(node, function, arguments, environment), environment)
         every = owner.union(*arguments)
         if (isinstance(node.func, ast.Name) and name in {"len", "sum"}) or name in {"__len__", "count", "index"}:
+            self.found.counted |= answers(every)
             return numbers_of(every)
         if name in ADDS and isinstance(node.func, ast.Attribute):
             self._add(node.func.value, arguments, environment)
             return NOTHING
+        if name in LISTERS:
+            self.found.listed |= answers(every)
         return every if name in KEEPERS else owner
 
     def _told(self, node: ast.Call, name: str, arguments: Sequence[Values], environment: _Environment) -> None:

@@ -19,10 +19,10 @@ from shunter.migrate.conversion.launch.inline_python import code_words, quoted_c
 from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.shell_programs import (
     CUTTERS,
-    LOOK_UPS,
     PYTHONS,
     RESOLVERS,
     RESOLVES,
+    SEARCHERS,
     SETTERS,
     TESTS,
     program,
@@ -36,6 +36,7 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
     Derived,
     Found,
     Values,
+    answers,
     key_before,
     moved,
     numbers_of,
@@ -43,10 +44,13 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
 
 _COUNTER = late_pattern(r"(?:wc|nl|uniq|(?:cat|grep)[ \t]+-\w*[cn]|.*\bNR(?![ \t]*==[ \t]*1\b))", re.DOTALL)
 """A command that counts lines, or numbers them."""
+_MATCHER = late_pattern(r"grep[ \t]")
+_CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
+"""What stands before a program that is asked only whether it fails."""
+_DISTINCT = late_pattern(r"sort[ \t]+-\w*u")
 _FIRST_LINE = late_pattern(
     r"(?:head|tail)[ \t]+-(?:n[ \t]*)?1\b|sed[ \t]+(?:-n[ \t]+)?[\"']?1[pq]|.*\bNR[ \t]*==[ \t]*1\b", re.DOTALL
 )
-_PIPE = late_pattern(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 _SETTING = late_pattern(r"(-{0,2}[A-Za-z][\w.-]*)=")
 _OWN_WORDS = late_pattern(r"-.*|[\d.]+[smhd]?|[A-Za-z_]\w*=.*", re.DOTALL)
 """What a program that starts another one is told before it: options, times, variables."""
@@ -57,6 +61,8 @@ _LOOKS_UP = late_pattern(rf"\b{RESOLVES}[ \t]")
 _ESCAPED = late_pattern(r"\\(\$\(|\$\{[^}\n]*\}|\$\w+|[`\"])")
 _REMAINDER = late_pattern(r"%[ \t]*\$?\{?([A-Za-z_]\w*)")
 _READERS = frozenset({"read", "mapfile", "readarray"})
+_NEAR = 80
+"""Characters before a program in which its condition is begun."""
 _DEEPEST = 12
 _MOST_COMMANDS = 20_000
 """Commands that are looked into beside those of the text itself: those of a function each time it is called."""
@@ -89,6 +95,8 @@ class _Shell(msgspec.Struct):
     """What the text as a whole is piped."""
     depth: int = 0
     """Of texts within each other."""
+    distinct: set[int] = set()
+    """The look-ups whose answers were brought to stand each once."""
     substituted: dict[int, Values] = {}
     """What the substitutions of the command that is read bring, by where they stand."""
 
@@ -96,12 +104,12 @@ class _Shell(msgspec.Struct):
         """What the commands print."""
         if not self.calls:
             self.functions = shell.functions(self.text)
-        bodies = {} if self.calls else {_start(one): name for name, body in self.functions.items() for one in body.commands}
+        bodies = {} if self.calls else {one.start: name for name, body in self.functions.items() for one in body.commands}
         called = set[str]()
         printed, piped = NOTHING, self.piped
         loops = _Loops(script)
         for number, command in enumerate(script.commands):
-            if _start(command) in bodies:
+            if command.start in bodies:
                 continue
             self.found.left -= 1
             if self.found.left < 0:
@@ -110,7 +118,7 @@ class _Shell(msgspec.Struct):
             over = self._loop(loops, command)
             called.add(program(command.words[0]) if command.words else "")
             out = self._command(command, piped, over)
-            is_piped = following is not None and _is_piped(self.text, command, following)
+            is_piped = following is not None and shell.is_piped(self.text, command, following)
             self._written(command, following if is_piped else None)
             if command.words and program(command.words[0]) in _READERS:
                 loops.reads(command, piped)
@@ -126,12 +134,13 @@ class _Shell(msgspec.Struct):
 
     def _loop(self, loops: _Loops, command: shell.Command) -> Values:
         """The answers that a loop around the command goes over."""
-        for loop in loops.begun(_start(command)):
+        for loop in loops.begun(command.start):
             values = self._values(loop.words)
             loops.over[loop.start] = frozenset(one for one in values if not one.is_number)
             if loop.name:
+                self.found.listed |= answers(loops.over[loop.start]) & self.distinct
                 self.known[loop.name] = frozenset(one for one in values if one.is_number)
-        return loops.around(_start(command))
+        return loops.around(command.start)
 
     def _command(self, command: shell.Command, piped: Values, over: Values) -> Values:
         self.substituted.clear()
@@ -190,7 +199,17 @@ class _Shell(msgspec.Struct):
         made = given | arguments | self._nested(words, given)
         if _FIRST_LINE.match(written):
             return frozenset(one for one in made if one.is_number)
-        return numbers_of(made) if _COUNTER.match(written) else made
+        if _DISTINCT.match(written):
+            self.distinct |= answers(made)
+        return self._counted(made, is_asked=bool(_MATCHER.match(written))) if _COUNTER.match(written) else made
+
+    def _counted(self, made: Values, *, is_asked: bool = False) -> Values:
+        """The values counted; `is_asked`, by a program that also says whether there are any, as a condition asks."""
+        counted = answers(made)
+        if is_asked:
+            counted = {place for place in counted if not _CONDITION.search(self.text, max(place - _NEAR, 0), place)}
+        self.found.counted |= counted
+        return numbers_of(made)
 
     def _nested(self, words: Sequence[Word], given: Values) -> Values:
         """What other shells, and Python, print that are given a text."""
@@ -219,7 +238,7 @@ class _Shell(msgspec.Struct):
         is_script = is_kept or (name in SHELLS and not shell_operands(words).is_text)
         if document and is_script and _LOOKS_UP.search(document.text) and not is_python_code(document.text):
             self._within(_unescaped(document.text) if document.is_replaced_in else document.text, document.start, NOTHING)
-        if (name in _PRINTERS | _TELLERS and not is_kept) or name in LOOK_UPS | CUTTERS | {"git"}:
+        if (name in _PRINTERS | _TELLERS and not is_kept) or name in SEARCHERS | CUTTERS | {"git"}:
             return
         own = {*text_words(words), *code_words(words)}
         for number, word in enumerate(command.words[1:], 1):
@@ -335,7 +354,7 @@ class _Shell(msgspec.Struct):
         held = self.known.get(piece.value, NOTHING)
         if self.text.startswith("${#", piece.start):
             is_array = re.match(r"\$\{#(?:\w+\[[@*]\]|[@*])\}", self.text[piece.start : piece.start + 100])
-            return numbers_of(held) if is_array or piece.value == "#" else NOTHING
+            return self._counted(held) if is_array or piece.value == "#" else NOTHING
         at = self.text.find(piece.default, piece.start) if piece.default else -1
         if at >= 0:
             end = at + len(piece.default)
@@ -380,10 +399,6 @@ class _Loops:
         return frozenset().union(*(self.over.get(loop.start, NOTHING) for loop in self._all if loop.start <= place < loop.end))
 
 
-def _start(command: shell.Command) -> int:
-    return min(word.start for word in (*command.words[:1], *(word for _, word in command.assignments[:1])))
-
-
 def _program_words(words: Sequence[Word]) -> Sequence[Word]:
     """The words from the program on that looks up, behind what starts it: `timeout 5 getent`, `xargs -n1 dig`."""
     if not words or not (is_wrapper(words[0].literal or "") or words[0].literal in {"xargs", "shell"}):
@@ -394,13 +409,6 @@ def _program_words(words: Sequence[Word]) -> Sequence[Word]:
         if not _OWN_WORDS.fullmatch(word.literal or "="):
             return words
     return words
-
-
-def _is_piped(text: str, command: shell.Command, following: shell.Command) -> bool:
-    end = max(
-        word.end for word in (*command.words, *(word for _, word in command.assignments), *command.outputs, *command.inputs)
-    )
-    return bool(_PIPE.fullmatch(text[end : _start(following)]))
 
 
 def _is_device(word: Word) -> bool:
