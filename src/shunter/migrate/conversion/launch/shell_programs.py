@@ -26,6 +26,9 @@ RESOLVERS = frozenset({"dig", "drill", "getent", "host", "nslookup"})
 """Programs that look up names and addresses."""
 RESOLVES = r"(?:getent[ \t]+a?hosts(?:v[46])?|nslookup|dig|drill|host)"
 """How a text calls one of them."""
+PRINTERS = frozenset({"echo", "printf"})
+TELLERS = frozenset({"curl", "wget", "logger"})
+"""Programs that send a text to people or servers: nothing trains by it."""
 RUNNERS = frozenset({
     "awk", "bun", "csh", "deno", "elvish", "envsubst", "fish", "gawk", "gojq", "j2", "jinja2", "jq", "julia", "lua", "mawk",
     "node", "nu", "parallel", "perl", "php", "pwsh", "python", "python3", "Rscript", "ruby", "screen", "tclsh", "tcsh", "tmux",

@@ -76,6 +76,13 @@ def lines_told_of(command: list[str], env: Sequence[Json] = ()) -> list[str]:
         "env -u DISPLAY TERM=dumb ssh $h ls",
         "pdsh -w $hosts nvidia-smi",
         "parallel -a hosts ssh -n {} ls",
+        "bash -c 'ssh $h ls'",
+        "su mpiuser -c 'ssh $h ls'",
+        "echo 'ssh $h ls' | sh",
+        'reach() { ssh "$1" ls; }; reach node1',
+        "trap 'ssh $h pkill python' EXIT",
+        "< hosts xargs -P8 -I% sh -c 'ssh % ls'",
+        "ionice -c2 ssh $h ls",
     ],
 )
 def test_a_shell_that_reaches_nodes_is_told_of(text: str) -> None:
@@ -103,6 +110,9 @@ def test_a_command_that_goes_on_in_another_line_is_told_of() -> None:
         "apt-get install -y \\\n  ssh rsync",
         "apt-get install -y \\\n  curl \\\n  ssh \\\n  rsync",
         "packages=(ssh rsync)",
+        "cat <<E\nssh $h ls\nE",
+        "echo 'usage:\nssh HOST COMMAND'",
+        "true --rsh 'ssh -p 22'",
         "ssh -V",
         "cat packages | xargs -n1 apt-get install ssh",
         "timeout 5 echo ssh $h",

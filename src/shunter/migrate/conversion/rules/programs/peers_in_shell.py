@@ -16,20 +16,17 @@ from msgspec.structs import replace
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import shell
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
-from shunter.migrate.conversion.launch.python_code import is_python_code
 from shunter.migrate.conversion.launch.shell_programs import (
-    CUTTERS,
-    PYTHONS,
+    PRINTERS,
     RESOLVERS,
     RESOLVES,
-    SEARCHERS,
     SETTERS,
+    TELLERS,
     TESTS,
     program,
 )
+from shunter.migrate.conversion.launch.shell_starts import is_device, kept_texts, program_words, run_texts
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
-from shunter.migrate.conversion.launch.shells import SHELLS, shell_operands, text_words
-from shunter.migrate.conversion.launch.wrappers import is_wrapper
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
     SHARE,
@@ -52,13 +49,7 @@ _FIRST_LINE = late_pattern(
     r"(?:head|tail)[ \t]+-(?:n[ \t]*)?1\b|sed[ \t]+(?:-n[ \t]+)?[\"']?1[pq]|.*\bNR[ \t]*==[ \t]*1\b", re.DOTALL
 )
 _SETTING = late_pattern(r"(-{0,2}[A-Za-z][\w.-]*)=")
-_OWN_WORDS = late_pattern(r"-.*|[\d.]+[smhd]?|[A-Za-z_]\w*=.*", re.DOTALL)
-"""What a program that starts another one is told before it: options, times, variables."""
-_PRINTERS = frozenset({"echo", "printf"})
-_TELLERS = frozenset({"curl", "wget", "logger"})
-"""Programs that send a text to people or servers: nothing trains by it."""
 _LOOKS_UP = late_pattern(rf"\b{RESOLVES}[ \t]")
-_ESCAPED = late_pattern(r"\\(\$\(|\$\{[^}\n]*\}|\$\w+|[`\"])")
 _REMAINDER = late_pattern(r"%[ \t]*\$?\{?([A-Za-z_]\w*)")
 _READERS = frozenset({"read", "mapfile", "readarray"})
 _NEAR = 80
@@ -119,7 +110,8 @@ class _Shell(msgspec.Struct):
             called.add(program(command.words[0]) if command.words else "")
             out = self._command(command, piped, over)
             is_piped = following is not None and shell.is_piped(self.text, command, following)
-            self._written(command, following if is_piped else None)
+            for inner, begin in kept_texts(self.text, command, following if is_piped else None, _LOOKS_UP):
+                self._within(inner, begin, NOTHING)
             if command.words and program(command.words[0]) in _READERS:
                 loops.reads(command, piped)
             written = {name: out for word in command.outputs if (name := word.literal)}
@@ -146,7 +138,7 @@ class _Shell(msgspec.Struct):
         self.substituted.clear()
         for name, value in command.assignments:
             self._assign(name, value, over)
-        words = _program_words(command.words)
+        words = program_words(command.words, _resolves)
         if not words:
             return NOTHING
         name = program(words[0])
@@ -192,7 +184,7 @@ class _Shell(msgspec.Struct):
             self.found.name(SHARE, arguments)
         if name in self.functions:
             return self._call(name, {**parameters, "@": arguments, "#": numbers_of(arguments)}, given)
-        if name not in _PRINTERS | _TELLERS or any(not _is_device(word) for word in command.outputs):
+        if name not in PRINTERS | TELLERS or any(not is_device(word) for word in command.outputs):
             self._tell(words, given if name == "xargs" or command.words[0].literal == "xargs" else NOTHING)
         if name == "tee":
             self.files |= {word.literal: given for word in words[1:] if word.literal}
@@ -215,37 +207,14 @@ class _Shell(msgspec.Struct):
         """What other shells, and Python, print that are given a text."""
         literals = [word.literal or "" for word in words]
         printed = NOTHING
-        if len(words) == 1 and " " in literals[0]:  # what another language gives a function that starts commands
-            texts = [0]
-        else:
-            texts = [*text_words(literals), *([1] if program(words[0]) == "eval" and len(words) == 2 else [])]
         if len(self.calls) <= _DEEPEST:
-            for number in texts:
+            for number in run_texts(words):
                 text, begin = quoted_code(self.text, words[number])
                 printed |= self._within(text, begin, given)
         for number in code_words(literals):
             code, begin = quoted_code(self.text, words[number])
             printed |= self._taken(*self.in_python(code), begin)
         return printed
-
-    def _written(self, command: shell.Command, following: shell.Command | None) -> None:
-        """Shell texts that a command is given to run, or writes for others: here-documents, quoted texts with a look-up."""
-        name = program(command.words[0]) if command.words else ""
-        words = [word.literal or "" for word in command.words]
-        is_run = following is not None and bool(following.words) and program(following.words[0]) in SHELLS
-        is_kept = is_run or name == "tee" or any(not _is_device(word) for word in command.outputs)
-        document = command.input
-        is_script = is_kept or (name in SHELLS and not shell_operands(words).is_text)
-        if document and is_script and _LOOKS_UP.search(document.text) and not is_python_code(document.text):
-            self._within(_unescaped(document.text) if document.is_replaced_in else document.text, document.start, NOTHING)
-        if (name in _PRINTERS | _TELLERS and not is_kept) or name in SEARCHERS | CUTTERS | {"git"}:
-            return
-        own = {*text_words(words), *code_words(words)}
-        for number, word in enumerate(command.words[1:], 1):
-            quote = self.text[word.start : word.start + 1]
-            text = self.text[word.start + 1 : word.end - 1]
-            if number not in own and quote in {"'", '"'} and word.literal and _LOOKS_UP.search(text):
-                self._within(_unescaped(text) if quote == '"' else text, word.start + 1, NOTHING)
 
     def _within(self, text: str, begin: int, given: Values) -> Values:
         """What a shell prints that is given the text that begins there."""
@@ -322,7 +291,7 @@ class _Shell(msgspec.Struct):
         document = command.input
         assert document is not None, "asked of a command with one"
         pieces = Lexer(self.text, document.start, document.start + len(document.text)).document_pieces()
-        if any(not _is_device(word) for word in command.outputs) or program(command.words[0]) == "tee":
+        if any(not is_device(word) for word in command.outputs) or program(command.words[0]) == "tee":
             self._keys(document.text, pieces, document.start)
         return frozenset().union(*(self._of_piece(piece) for piece in pieces))
 
@@ -399,25 +368,8 @@ class _Loops:
         return frozenset().union(*(self.over.get(loop.start, NOTHING) for loop in self._all if loop.start <= place < loop.end))
 
 
-def _program_words(words: Sequence[Word]) -> Sequence[Word]:
-    """The words from the program on that looks up, behind what starts it: `timeout 5 getent`, `xargs -n1 dig`."""
-    if not words or not (is_wrapper(words[0].literal or "") or words[0].literal in {"xargs", "shell"}):
-        return words
-    for number, word in enumerate(words[1:], 1):
-        if program(word) in RESOLVERS or (program(word) in PYTHONS and number):
-            return words[number:]
-        if not _OWN_WORDS.fullmatch(word.literal or "="):
-            return words
-    return words
-
-
-def _is_device(word: Word) -> bool:
-    return (word.literal or "").startswith("/dev/")
-
-
-def _unescaped(text: str) -> str:
-    """A text as the shell passes it on, with as many characters: a space stands behind what was escaped."""
-    return _ESCAPED.sub(r"\1 ", text)
+def _resolves(word: Word) -> bool:
+    return program(word) in RESOLVERS
 
 
 def _locals(body: shell.Script) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
@@ -17,6 +17,8 @@ from shunter.migrate.conversion.launch.python_code import is_python_code, parsed
 from shunter.migrate.conversion.launch.python_commands import commands, connection
 from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.launch.shell import assignment, script
+from shunter.migrate.conversion.launch.shell_programs import SETTERS, program
+from shunter.migrate.conversion.launch.shell_starts import starts
 from shunter.migrate.conversion.launch.shell_words import Lexer, Word
 from shunter.migrate.conversion.launch.understanding import Text
 from shunter.migrate.conversion.rules.programs.texts import all_programs, first_match, place, quoted
@@ -39,22 +41,11 @@ OWN_CLIENT = Topic(
     explains=("none",),
     limits_proof=True,
 )
-_TOOLS = r"(?P<tool>ssh|scp|sftp|pdsh|pssh|parallel-ssh|clush)(?=[ \t]|\\\n)"
-_OPERATORS = r"(?!(?:[ \t]|\\\n)*(?:[=:,)!+|]|-V\b|(?:is|and|or|in|not|if|else)\b))"
-_BEFORE = (
-    r"(?:(?<!\\\n)^|[;&|`]|(?<!=)\(|(?:\b(?:do|then|else|if|elif|while|until)|!)[ \t])(?:[ \t]|\\\n)*"
-    r"(?:(?:exec|sudo|nohup|time|timeout|nice|setsid|stdbuf|env|command|xargs|parallel)[ \t]+"
-    r"(?:-\S+[ \t]+(?:(?!ssh\b|scp\b|sftp\b)[\w{}%./]+[ \t]+(?=-|\w+=|(?:/usr/bin/)?(?:ssh|scp|sftp)\b))?|[\d.]+[smhd]?[ \t]+)*)*"
-    r"(?:[A-Za-z_]\w*=[^\s;&|(]*[ \t]+)*"
-)
-"""A command begins, with what starts others and variables before it: it is not in a list of packages that goes over several
-lines, or an array."""
-_KEPT = (
-    r"(?<![\w$.])(?P<name>\w+)=(?P<mark>[\"'])(?:/usr/bin/)?(?P<kept>ssh|scp|sftp)\b(?P<more>(?:(?!(?P=mark))[^\n])*)(?P=mark)"
-)
-"""A shell's variable that is a command line, where it is run as one (`_is_run`)."""
-_NAMES = ("tool", "kept")
-_CLIENT = late_pattern(rf"{_BEFORE}(?:/usr/bin/)?{_TOOLS}{_OPERATORS}|{_KEPT}", re.MULTILINE)
+_TOOLS = frozenset({"ssh", "scp", "sftp", "pdsh", "pssh", "parallel-ssh", "clush"})
+_NO_OPERAND = late_pattern(r"[=:,)!+|]|-V\b|(?:is|and|or|in|not|if|else)\b")
+"""How a word begins behind a name that is no client's there: its version is asked for, or the text is of another language."""
+_KEPT = late_pattern(r"(?:/usr/bin/)?(?P<tool>ssh|scp|sftp)\b(?P<more>[^\n]*)")
+"""A command line that a shell's variable holds."""
 _LIBRARIES = frozenset({"paramiko", "fabric", "fabric2", "asyncssh", "pssh", "parallel_ssh", "pexpect.pxssh", "sh.ssh"})
 _CONNECTS = frozenset({"connect", "Connection", "Transport", "login", "ssh"})
 """Functions of the libraries that take a host."""
@@ -85,6 +76,18 @@ class _Pod(NamedTuple):
     """The names of all pods of the job."""
     variables: frozenset[str]
     """Those of the container."""
+
+
+class _Client(NamedTuple):
+    """A client that a shell text starts."""
+
+    place: int
+    """Of its name; of one that a variable holds the variable's."""
+    tool: str
+    words: Sequence[str]
+    """Behind its name. What is no literal has a dollar."""
+    is_own: bool = False
+    """Whether this shell, and no other one, gives its variables."""
 
 
 class _Given(NamedTuple):
@@ -121,26 +124,53 @@ def _first_place(text: str, spot: Spot, codes: Sequence[Text], pod: _Pod) -> int
         return _in_python(text, pod)
     parts = [(0 if spot.is_decoded else code.spot.start - spot.start, code.text) for code in codes]
     found = [start + at for start, code in parts if (at := _in_python(code, pod)) is not None]
-    places = (_place(match) for match in _clients(text, pod))
+    places = (client.place for client in _clients(text, pod))
     in_shell = (at for at in places if not any(start <= at < start + len(code) for start, code in parts))
     return min([*found, *islice(in_shell, 1)], default=None)
 
 
-def _place(client: re.Match[str]) -> int:
-    return max(client.start(), client.start("tool"))
+def _clients(text: str, pod: _Pod) -> Iterator[_Client]:
+    """The clients of a shell text that do not name only hosts other than the job's pods, by their places."""
+    for client in sorted((*_started(text), *_kept(text)), key=lambda client: client.place):
+        hosts = _hosts(client.tool, client.words) if client.tool in _WITH_VALUE else []
+        if not _are_elsewhere([one for host in hosts for one in _held(text, client, host, pod)], pod):
+            yield client
 
 
-def _clients(text: str, pod: _Pod) -> Iterator[re.Match[str]]:
-    """The clients of a shell text, comments aside, that do not name only hosts other than the job's pods."""
-    for found in _CLIENT.finditer(text):
-        tool = next((name for group in _NAMES if (name := found[group])), "")
-        if found["kept"] and not _is_run(found):
-            continue
-        is_comment = line_of(text, found.end()).lstrip().startswith("#")
-        hosts = _hosts(tool, _words(found)) if tool in _WITH_VALUE else []
-        hosts = [one for host in hosts for one in _held(found, host, pod)]
-        if not is_comment and not _are_elsewhere(hosts, pod):
-            yield found
+def _started(text: str) -> Iterator[_Client]:
+    for start in starts(text, lambda word: program(word) in _TOOLS, _MENTION):
+        words = [word.literal or start.text[word.start : word.end] for word in start.words[1:]]
+        is_value = start.text != text and all(word.startswith("-") or word.isdecimal() for word in words)  # rsh_agent 'ssh -p 22'
+        if words and not is_value and not _NO_OPERAND.match(words[0]):
+            yield _Client(start.place, program(start.words[0]), words, start.is_own)
+
+
+def _kept(text: str) -> Iterator[_Client]:
+    """Those that a variable holds, where a command begins with it."""
+    held = [(name, value, found) for name, value in _assigned(text) if (found := _KEPT.fullmatch(value.literal or ""))]
+    if not held:
+        return
+    names = {name for name, *_ in held}
+    begun = starts(text, lambda word: _variable(word) in names, re.compile("|".join(names)))
+    run = {_variable(start.words[0]) for start in begun}
+    for name, value, found in held:
+        if name in run:
+            more = [re.sub(r"[%{].*", "$", word) for word in found["more"].split()]
+            yield _Client(value.start - len(name) - 1, found["tool"], more)
+
+
+def _assigned(text: str) -> Iterator[tuple[str, Word]]:
+    """What the text gives variables."""
+    for command in script(text).commands:
+        yield from command.assignments
+        if command.words and program(command.words[0]) in SETTERS:
+            yield from (found for word in command.words[1:] if (found := assignment(word)))
+
+
+def _variable(word: Word) -> str:
+    """The variable that the word is; empty for another word."""
+    said = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
+    return said[0].value if [piece.kind for piece in said] == ["variable"] else ""
 
 
 def _in_python(code: str, pod: _Pod) -> int | None:
@@ -151,7 +181,7 @@ def _in_python(code: str, pod: _Pod) -> int | None:
     found = [
         command.start
         for command in commands(code)
-        if any(command.is_run or _is_command(_words(client)) for client in _clients(command.text, pod))
+        if any(command.is_run or _is_command(client.words) for client in _clients(command.text, pod))
     ]
     library = connection(code, _LIBRARIES, _CONNECTS)
     if library and not _are_elsewhere([_host(host) for host in library.hosts], pod):
@@ -159,22 +189,8 @@ def _in_python(code: str, pod: _Pod) -> int | None:
     return min(found, default=None)
 
 
-def _words(found: re.Match[str]) -> list[str]:
-    """Behind the name of the client. What is no literal has a dollar."""
-    if found["kept"]:
-        return [re.sub(r"[%{].*", "$", word) for word in found["more"].split()]
-    text = found.string
-    words = takewhile(lambda token: isinstance(token, Word), Lexer(text, found.end()).tokens())
-    return [word.literal or text[word.start : word.end] for word in words if isinstance(word, Word)]
-
-
 def _is_command(words: Sequence[str]) -> bool:
     return any(word.startswith(("$", "-")) for word in words)
-
-
-def _is_run(kept: re.Match[str]) -> bool:
-    """Whether the variable stands where a command begins."""
-    return re.search(rf"{_BEFORE}\"?\$\{{?{kept['name']}\b", kept.string, re.MULTILINE) is not None
 
 
 def _hosts(tool: str, words: Sequence[str]) -> list[str]:
@@ -189,22 +205,14 @@ def _hosts(tool: str, words: Sequence[str]) -> list[str]:
     return [_host(word) for word in operands[:1]]
 
 
-def _held(client: re.Match[str], host: str, pod: _Pod) -> list[str]:
+def _held(text: str, client: _Client, host: str, pod: _Pod) -> list[str]:
     """What a host is that a variable surely holds, by a text that gives it nothing else; the variable itself otherwise."""
     variable = re.fullmatch(r"\"?\$\{?(\w+)\}?\"?", host)
-    if variable is None or variable[1] in pod.variables or client.start("tool") not in _own_clients(client.string):
+    if variable is None or variable[1] in pod.variables or not client.is_own:
         return [host]
-    given = _given(client.string).get(variable[1], ())
-    is_given = any(one.start <= client.start("tool") < one.end for one in given)
+    given = _given(text).get(variable[1], ())
+    is_given = any(one.start <= client.place < one.end for one in given)
     return [_host(value) for one in given for value in one.values] if is_given else [host]
-
-
-@lru_cache(maxsize=8)
-def _own_clients(text: str) -> frozenset[int]:
-    """Where the commands have clients that this shell, and no other one, gives its variables."""
-    words = [word for command in script(text).commands for word in command.words]
-    found = ((word.end - len(name), name) for word in words if (name := (word.literal or "").rpartition("/")[2]) in _WITH_VALUE)
-    return frozenset(start for start, name in found if text.startswith(name, start))
 
 
 @lru_cache(maxsize=8)
