@@ -1,6 +1,6 @@
 """The job kinds that the operator serves: every module here that says `FRAMEWORK` serves one.
 
-Tests: tests/operator/training/frameworks; JAXJob in tests/operator/training/test_kinds.py; MPIJob in test_mpi.py there;
+Tests: tests/operator/training/frameworks; what several kinds share in tests/operator/training/test_kinds.py;
 tests/recordings/v1.
 """
 
