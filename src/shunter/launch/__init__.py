@@ -11,8 +11,20 @@ needs no cluster: it returns the ConfigMaps and the TrainJob, ready for `kubectl
     options = LaunchOptions(program=program, nodes=2)
     objects = launch(options, packed_code(Path(), program), Runtime("shunter-torch", "torch"), name="train", namespace="default")
 
-The parts of `run`: `preparing.prepared` completes options with what a cluster says, `submitting.submit` writes the objects, in an
-order that allows a kill between any two writes, and `running.followed` follows a job to its end.
+options.py, option_texts.py       what may be asked for, and how it is written on a command line
+programs.py, code/                the program and its directory; which files travel, and how
+objects.py, mounts.py, names.py   the objects; what pods mount; the name of a job that was given none
+runtimes/, checkpoints/           the runtime that a program starts from; where checkpoints go
+fabric.py, fabric_objects.py      the fast network: profile and devices; in objects
+tracking.py, secret_names.py      MLflow's variables; variables that hold secrets
+preparing.py, submitting.py       options completed by what a cluster says; the writes, with a kill possible between any two
+named_objects.py, embedded.py     refused: objects that are missing; what means nothing on the embedded cluster
+running.py                        `run`
+resuming.py, rerunning.py         `--resume JOB`; a job once more, and copied_job.py, its spec without what belonged to the first
+scaling.py, node_counts.py        `shunter scale`: the writes, and what is refused of a number
+deleting.py, stops.py             `shunter delete`, and what a stopped job has saved
+applying.py, refusals.py          manifests of `run -f`; a refusal with file and line
+marks.py                          labels and annotations
 
 Tests: tests/launch; whole jobs in tests/e2e: test_run_program.py, test_bucket.py (resumed from one) and test_scale.py.
 """

@@ -2,11 +2,20 @@
 
 Never imports shunter.cluster: the operator must not know what kind of cluster it is on.
 
-rank_failures.py    which ends of pods are failures of ranks
-deleted_pods.py     when deleted pods were told to end: what is no failure
-ended_pods.py       which pods ended first
-training/           kubeflow.org/v1
-trainer/            trainer.kubeflow.org
+training/, trainer/    kubeflow.org/v1; trainer.kubeflow.org
+causes/                why a job does not train, from what is seen of it
+rank_failures.py       which ends of pods are failures of ranks, and the record of them (`rankFailures`)
+deleted_pods.py        when deleted pods were told to end: what is no failure
+ended_pods.py          which pods ended first; diagnosis.py: what went wrong, in whose words
+overview.py            state, ranks and times of a job of any kind in one row; native_jobs.py: the same of Indexed Jobs
+training_progress.py   steps, time left and warnings of what a program reported; restarts.py: how often all pods were recreated
+suspension.py          how a job is suspended or resumed; interrupted_scaling.py: one that `scale` left suspended
+needs.py               what programs need of an image
+config.py, kinds.py    the file of `--config`; the kinds that are served
+permissions.py         what the operator may do: the one source of its roles
+process.py             the process; job_gauge.py: metrics of jobs by state
+webhooks.py, registrar.py    whether webhooks are served, registered, trusted and reached; webhook_names.py
 
-Tests: tests/operator; failures of deleted pods in training/test_failures.py and trainer/test_failures.py below it.
+Tests: tests/operator; permissions.py in tests/conformance/test_permissions.py; deleted_pods.py in training/test_failures.py and
+trainer/test_failed_pods.py below tests/operator.
 """

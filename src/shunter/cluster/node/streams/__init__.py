@@ -2,4 +2,14 @@
 
 Two transports lead here, and both end in the same code. A real kube-apiserver speaks SPDY/3.1 to the node; the embedded one
 passes on what the client speaks, which is WebSocket for a current kubectl, SPDY for an old one.
+
+endpoints.py                             the paths of exec, attach and portForward, and what is refused there
+remote_command.py                        the protocols of exec and attach, and the status at the end: the exit code
+sessions.py                              bytes between client and command until it ends, or the client goes
+port_forward.py                          connections to a pod's ports
+spdy_command.py, websocket_command.py    exec and attach over each transport; websocket_ports.py: port-forward over WebSocket
+spdy.py, spdy_frames.py, spdy_dictionary.py    SPDY/3.1: streams; frames as bytes
+byte_stream.py, inbox.py                 one connection; how much of what it sends is kept in memory
+
+Tests: tests/cluster/node/streams; whole commands in tests/cluster/node/test_streams.py.
 """

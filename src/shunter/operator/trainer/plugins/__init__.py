@@ -1,4 +1,16 @@
-"""The table of plugins, in the order in which they change a model: a further one is one module here and one line below."""
+"""The table of plugins, in the order in which they change a model: a further one is one module here and one line below.
+
+torch.py               PET_* variables, numProcPerNode; torchtune_command.py: the command of `tune run`
+jax.py, xgboost.py     JAX_* and DMLC_* variables
+mpi.py                 hostfile, launcher and SSH servers; ssh_keys.py
+flux.py                brokers of Flux; flux_scripts.py, curve_certificate.py
+plainml.py             runtimes without a framework: numNodes only
+coscheduling.py, volcano.py    gang scheduling; pod_group.py: what both say of a job
+trainjobstatus.py      token and address of the status server in the training pods
+jobset.py              last: the JobSet, with image, command, env and initializers of the TrainJob
+
+Tests: tests/operator/trainer/plugins; jobset.py and plainml.py in tests/operator/trainer/test_render.py.
+"""
 
 from __future__ import annotations
 

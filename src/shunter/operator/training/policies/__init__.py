@@ -1,1 +1,10 @@
-"""The fields of runPolicy and restartPolicy: a module per field."""
+"""The fields of runPolicy and restartPolicy, and elastic jobs that shrink: a module per field.
+
+restart.py       restartPolicy, ExitCode with it: which failed pods are replaced
+backoff.py       backoffLimit
+deadline.py      activeDeadlineSeconds
+ttl.py           ttlSecondsAfterFinished
+clean_pods.py    cleanPodPolicy
+suspend.py       suspend
+scale_in.py      pods beyond the number of replicas
+"""
