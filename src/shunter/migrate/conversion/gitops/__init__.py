@@ -1,1 +1,12 @@
-"""Where manifests live: git, kustomize, Helm charts, Argo CD and Flux."""
+"""Where manifests live: git, kustomize, Helm charts, Argo CD and Flux.
+
+overlays.py             how a tree of kustomizations is converted, and why so; overlay_conversion.py does it
+overlay_topics.py       what is told of kustomizations and their patches
+kustomize.py, copies.py, selection.py    what a directory builds, also in parts; which objects a patch selects
+replacements.py         replacements that name v1 jobs
+editing.py              small changes to a kustomization's text
+helm.py, chart_values.py    templates of charts, and expressions in them; programs among a chart's values
+square.py               whether the converted kustomization builds what the built one converts to
+argo.py, writing_order.py    sync waves; in which order files are written
+tree_copy.py, worktree.py    the converted copy of a tree; what git knows of it
+"""

@@ -1,5 +1,10 @@
 """What each kind of v1 becomes: a module a kind, found by name of its kind. A module says `KIND` (a name) and `arrange`.
 
+pytorch.py      Master and Workers as one group of nodes, or one each; how processes meet: rules/pytorch
+tensorflow.py   a replicated job a role, TF_CONFIG; successPolicy
+mpi.py          launcher and nodes; mpi_command.py: options of mpirun; mpi_findings.py, mpi_topics.py: what is told
+xgboost.py, paddle.py, jax.py    Master and Workers with v1's variables; the pod that all meet; Workers under the jax plugin
+
 Tests: tests/scenarios/migrate, a folder a kind; tests/migrate/conversion/kinds.
 """
 

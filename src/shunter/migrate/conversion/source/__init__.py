@@ -1,1 +1,16 @@
-"""What is to be migrated, wherever it comes from."""
+"""What is to be migrated, wherever it comes from, as source objects: a value, and the place of each field of it.
+
+provider.py           what a run is given: files, directories, standard input, kustomize, Helm; what is skipped or missing there
+files.py, documents.py    a file; its YAML documents, each read by itself, aliases and bad ones included
+yaml_nodes.py, objects.py, no_json.py    nodes with places; a source object; what YAML says and JSON cannot
+size.py               refused: nesting and aliases of aliases without end
+templates.py          which texts are Helm templates
+live.py               the v1 jobs of a cluster; helm_release.py: what Helm keeps of a release
+embedded.py           jobs within other objects: Katib, Argo, pipelines, scripts, values of charts
+experiments.py        when a trial of Katib is over
+kustomization.py, generators.py    which files are patches; ConfigMaps and Secrets that a kustomization generates
+versions.py           kinds of the same name in other API versions
+
+Tests: tests/migrate/conversion/source; size, no_json and aliases in test_documents.py there; input that is refused, templates
+and versions in tests/scenarios/migrate/input.
+"""

@@ -3,5 +3,14 @@
     job + pods + logs + metric sources --observation--> Run --comparison--> Comparison        all of it pure
     conversion --trial--> objects of a trial run
 
+record.py          a run as a value, also in a file: the baseline
+sources.py, mlflow.py, tensorboard.py, reading.py    where metrics come from: `--metrics`; MLflow; event files; the cluster
+comparison.py      which aspects are equal, within tolerance or different, and the verdict
+learning.py        which metrics of two runs are paired; integrity.py: whether processes trained together
+trial.py, converted_trial.py, marks.py    a trial's objects: name, limits, labels; program.py: flags and variables of its program
+headroom.py, outputs.py, refusals.py      refused: no room; outputs that both runs would write
+deploying.py       makes and removes a trial; smoke.py: the rung `smoke`, on the embedded cluster
+
 Only `reading` and `mlflow` talk, to a Kubernetes API server and to a tracking server.
+Tests: tests/migrate/moving/runs; learning.py in test_comparison.py there, program.py in test_trial.py.
 """

@@ -1,9 +1,13 @@
-"""Objects beside the v1 jobs of an input that select the jobs' pods: what becomes of their selection when the jobs are converted.
+"""Objects beside the v1 jobs of an input that select the jobs' pods (Services, NetworkPolicies, PodDisruptionBudgets, monitors):
+what becomes of their selection when the jobs are converted.
 
-selections      the selectors that an object has, and in which namespaces they look
-job_pods        the labels of a job's pods in v1 and in v2
-changes         whom a selector selects before and after, and the selector that selects the same pods in v2
-topics          what is told
-selector_texts  a manifest's text with another selector in it
-checks          all of it over an input, beside the scan of everything that is passed on
+selections.py       the selectors that an object has, by a table of kinds or by their form, and in which namespaces they look
+job_pods.py         the labels of a job's pods in v1 and in v2
+changes.py          whom a selector selects before and after, and the selector that selects the same pods in v2
+references.py       objects that name a job: scaleTargetRef, targetRef, owners
+topics.py           what is told
+selector_texts.py   a manifest's text with another selector in it
+checks.py           all of it over an input, beside the scan of everything that is passed on
+
+Tests: tests/migrate/survey/neighbours, where test_checks.py asks for all modules together; tests/scenarios/migrate/neighbours.
 """

@@ -1,6 +1,13 @@
 """Findings as files for people and programs: one content (`contents`), and a module for each form.
 
 A form is `written(contents) -> str`: deterministic (no time, no machine, input order), and complete in itself.
+
+contents.py       what all forms say: objects, findings, figures, and which of them block
+json.py           for programs; sarif.py: for code hosts, with rules, levels and lines; junit.py: for CI, a test case an object
+markdown.py, html.py    for people; summary.py: the figures at their top
+page.py           HTML in which only texts are escaped
+
+Tests: tests/migrate/survey/report, a form in a file of its name; all of them, and json.py, in test_report.py there.
 """
 
 from __future__ import annotations

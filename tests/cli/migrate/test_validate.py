@@ -8,42 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli.migrate.calls import migrate
+from proved_job import JOB, NAIVE
 
 pytestmark = pytest.mark.integration
-
-JOB = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata:
-  name: bert
-spec:
-  pytorchReplicaSpecs:
-    Master: &role
-      replicas: 1
-      restartPolicy: OnFailure
-      template:
-        spec:
-          containers:
-          - name: pytorch
-            image: example.org/train:1
-            command: [python, train.py]
-    Worker:
-      <<: *role
-      replicas: 3
-"""
-NAIVE = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata:
-  name: bert
-spec:
-  runtimeRef:
-    name: torch-distributed
-  trainer:
-    numNodes: 4
-    image: example.org/train:1
-    command: [python, train.py]
-"""
 
 
 def test_validate_says_how_far_the_proof_reaches() -> None:
@@ -71,37 +38,6 @@ def test_nothing_is_proved_in_silence(verb: str) -> None:
     done = migrate(verb, "-f", "-", given="apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "no job of kubeflow.org/v1 among 1 object: nothing was compared\n"
-
-
-def test_diff_of_a_conversion_folds_what_is_expected() -> None:
-    done = migrate("diff", "-f", "-", given=JOB)
-    assert done.returncode == 0
-    (told,) = done.stderr.splitlines()
-    assert told.startswith("Not looked into: what the image example.org/train:1 holds.")
-    assert done.stdout.startswith("PyTorchJob bert -> TrainJob bert (pytorch-")
-    assert "JobSet and Job label their pods (" in done.stdout
-    assert "WORLD_SIZE" not in done.stdout
-
-
-def test_diff_in_full_shows_every_rank() -> None:
-    done = migrate("diff", "-f", "-", "--full", given=JOB)
-    assert done.returncode == 0
-    assert "bert-worker-2" in done.stdout
-    assert "bert-node-0-3.bert" in done.stdout
-    assert "env WORLD_SIZE of container node" in done.stdout
-
-
-def test_a_trainjob_of_others_is_shown_beside_the_original(tmp_path: Path) -> None:
-    (tmp_path / "naive.yaml").write_text(NAIVE)
-    done = migrate("diff", "-f", "-", "--against", "naive.yaml", given=JOB, folder=tmp_path)
-    assert done.returncode == 1
-    assert "every pod" in done.stdout
-    assert "!  env WORLD_SIZE of container node" in done.stdout
-    assert "PROOF006 Master 0 is rank 0 of 4 at Master 0 in v1, and on its own in v2" in done.stdout
-    refuted = migrate("validate", "-f", "-", "--against", "naive.yaml", given=JOB, folder=tmp_path)
-    assert refuted.returncode == 3
-    assert "fails PyTorchJob bert: objects; pods does not hold" in refuted.stdout
-    assert "blocking PROOF001 Master 0: env WORLD_SIZE of container node is '4' in v1 and nothing in v2." in refuted.stderr
 
 
 def test_what_others_wrote_is_not_run_for_ours(tmp_path: Path) -> None:
