@@ -91,7 +91,7 @@ def test_a_job_that_was_made_again_under_its_name_has_a_log_of_its_own(look: Loo
     given.lines = (LogLines(lines=((0, "master-0", 1.7e9, "of the first run"),)),)
     page = look(BERT).page
     expect(page.locator(".log .line")).to_have_text("0of the first run")
-    expect(page.get_by_role("status").filter(has_text="this is its end")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="end of the log")).to_be_visible()
     page.evaluate("() => { const at = requestAnimationFrame; window.requestAnimationFrame = draw => setTimeout(at, 500, draw) }")
     given.lines = (LogLines(lines=((0, "master-0", 1.7e9, "of the second run"),)),)
     change(given, id="bert-2", uid="bert-2", state="Running")
@@ -144,7 +144,7 @@ def test_a_log_of_more_than_is_kept_says_so(look: Look, given: Given) -> None:
 def test_a_log_that_begins_again_has_its_lines_once(look: Look, given: Given) -> None:
     given.cuts = 1
     tab = look(BERT)
-    expect(tab.page.get_by_role("status").filter(has_text="601 lines; this is its end")).to_be_visible()
+    expect(tab.page.get_by_role("status").filter(has_text="601 lines; end of the log")).to_be_visible()
     assert len(given.queries) == 2
     tab.expect_errors("ERR_INCOMPLETE")
 
@@ -241,7 +241,7 @@ def test_curves_say_of_how_many_ranks_they_are(look: Look, given: Given) -> None
     given.rows["job"] = {**given.rows["job"], "series": rows}
     change(given, wanted=1000)
     page = look(BERT).page
-    expect(page.locator("section[aria-labelledby=curve] header")).to_contain_text("as its log says; 3 of 1,000 ranks")
+    expect(page.locator("section[aria-labelledby=curve] header")).to_contain_text("from its log; 3 of 1,000 ranks")
     expect(page.locator(".curve path.line")).to_have_count(3)
     page.get_by_role("button", name="All ranks", exact=True).click()
     expect(page.locator(".curve path.line")).to_have_count(1)

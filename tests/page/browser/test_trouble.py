@@ -161,7 +161,7 @@ def test_a_job_that_may_not_be_read_or_shown_is_not_said_to_be_missing(look: Loo
     malformed = {"what": "PyTorchJob vision/bert-large", "consequence": "Another form.", "role": "", "isSubject": True}
     tab = look(JOB)
     for hidden, said in (
-        (role, "You may not read this; whether it exists is not known."),
+        (role, "You may not read this; whether it exists is unknown."),
         (malformed, "Could not be shown: PyTorchJob vision/bert-large."),
     ):
         reload_with(tab, ("snapshot", {"session": SESSION, "rows": {"job": []}}), ("hidden", [hidden]))
@@ -175,7 +175,7 @@ def test_the_page_of_a_move_says_when_it_was_looked_at_and_looks_again(look: Loo
     page = look("/migration/vision/PyTorchJob/bert-large").page
     expect(page.get_by_text("as of ")).to_be_visible()
     with page.expect_response("**/api/migration/**"):
-        page.get_by_role("button", name="Look again").click()
+        page.get_by_role("button", name="Refresh").click()
 
 
 def test_the_page_of_a_move_asks_to_log_in_again(browser: Browser, other_page: tuple[RunningPage, Given]) -> None:
@@ -188,7 +188,7 @@ def test_the_page_of_a_move_asks_to_log_in_again(browser: Browser, other_page: t
             served.server.sessions.forget(session)
 
         served.run(log_out)
-        tab.page.get_by_role("button", name="Look again").click()
+        tab.page.get_by_role("button", name="Refresh").click()
         expect(tab.page.get_by_role("heading", name="Log in")).to_be_visible()
         tab.expect_errors("401")
 
@@ -229,7 +229,7 @@ def test_a_window_too_many_says_so(look: Look, monkeypatch: pytest.MonkeyPatch) 
     page = look().page
     monkeypatch.setattr(sessions, "MOST_STREAMS", 0)
     page.reload()
-    expect(page.get_by_text("Too many windows of yours are open: close one and reload.")).to_be_visible()
+    expect(page.get_by_text("You have too many windows of this page open: close one and reload.")).to_be_visible()
     expect(page.locator(".live")).to_have_text("ended")
 
 

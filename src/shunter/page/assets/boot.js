@@ -1,5 +1,5 @@
-// Stands in the shell itself. A network interface that appears, such as that of a pod, makes Chromium fail what it is loading
-// (ERR_NETWORK_CHANGED), and a module that failed stays failed in its page: the page is loaded again, five times at most.
+// An inline script of the shell. When a network interface appears, such as that of a pod, Chromium aborts what it is loading
+// (ERR_NETWORK_CHANGED), and does not retry a module that failed: the page is reloaded, five times at most.
 {
   const KEY = "shunter-loads";
   let isDone = false;

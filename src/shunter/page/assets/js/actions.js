@@ -1,4 +1,4 @@
-/** What can be done with a job: said as a command line first, done only on what was seen. */
+/** The actions on a job. Each shows its command line first, and is refused if the job has changed since then. */
 import { html, useState } from "./html.js";
 import { Command, Dialog, toast } from "./parts.js";
 import { apiUrl, navigate } from "./route.js";
@@ -9,18 +9,18 @@ import { refusal } from "./streams.js";
 /** @type {Record<Action["name"], {title: string, effect: string}>} */
 const TEXTS = {
   suspend: { title: "Suspend", effect: "Its pods are deleted; the job stays and can be resumed. What was not saved in a checkpoint is lost." },
-  resume: { title: "Resume", effect: "Its pods are made again, and the training goes on from its last checkpoint, if it has one." },
-  rerun: { title: "Rerun", effect: "A new job with the same specification is made beside this one." },
+  resume: { title: "Resume", effect: "Its pods are created again, and the training continues from its last checkpoint, if there is one." },
+  rerun: { title: "Rerun", effect: "A new job with the same specification is created; this one stays." },
   delete: { title: "Delete", effect: "The job and its pods are deleted, with their logs. This cannot be undone." },
 };
 
 /** @param {{job: import("./wire.js").JobDetail, isReadOnly: boolean}} props */
 export function Actions({ job, isReadOnly }) {
-  const [asked, setAsked] = useState(/** @type {{action: Action, seen: import("./wire.js").JobDetail} | null} */ (null));
+  const [asked, setAsked] = useState(/** @type {{action: Action, shown: import("./wire.js").JobDetail} | null} */ (null));
   if (isReadOnly) return null;
   return html`${(job.actions ?? []).map(
-      (action) => html`<button key=${action.name} class=${action.name === "delete" ? "danger" : ""} onClick=${() => setAsked({ action, seen: job })}>${TEXTS[action.name].title}</button>`,
-    )}${asked ? html`<${Confirmation} action=${asked.action} job=${asked.seen} onClose=${() => setAsked(null)} />` : null}`;
+      (action) => html`<button key=${action.name} class=${action.name === "delete" ? "danger" : ""} onClick=${() => setAsked({ action, shown: job })}>${TEXTS[action.name].title}</button>`,
+    )}${asked ? html`<${Confirmation} action=${asked.action} job=${asked.shown} onClose=${() => setAsked(null)} />` : null}`;
 }
 
 /** @param {{action: Action, job: import("./wire.js").JobDetail, onClose: () => void}} props */
@@ -61,6 +61,6 @@ async function send(action, job) {
     const { message, url } = /** @type {import("./wire.js").Answer} */ (await answer.json());
     return { message, url, trouble: "" };
   } catch {
-    return { message: "", url: "", trouble: "No answer from the server of this page: look whether it was done before you try again." };
+    return { message: "", url: "", trouble: "No answer from the server of this page: check whether it was done before you try again." };
   }
 }

@@ -1,4 +1,4 @@
-/** The page: header, the view of the address, keys that work everywhere. */
+/** The page: header, the view that the address selects, and keys that work in every view. */
 import { html, render, useEffect, useRef, useState } from "./html.js";
 import { Cluster } from "./cluster.js";
 import { Help } from "./help.js";
@@ -17,7 +17,7 @@ import { refusal } from "./streams.js";
  * @typedef {import("./route.js").Route} Route
  */
 
-/** Address, title, the views that belong to it, the key after g. @type {[string, string, Route["view"][], string][]} */
+/** Address, title, the views under it, the key after g. @type {[string, string, Route["view"][], string][]} */
 const PLACES = [
   ["/jobs", "Jobs", ["jobs", "job"], "j"],
   ["/migration", "Migration", ["migration", "move"], "m"],
@@ -28,7 +28,7 @@ function App() {
   const [route, setRoute] = useState(() => parse(location.pathname, location.search));
   const [live, setLive] = useState(/** @type {Live | null} */ (null));
   const [isHelpOpen, setHelpOpen] = useState(false);
-  const seen = useRef(route);
+  const previous = useRef(route);
   useEffect(() => {
     const change = () => setRoute(parse(location.pathname, location.search));
     addEventListener("popstate", change);
@@ -42,16 +42,16 @@ function App() {
   }, []);
   useKeys(() => setHelpOpen(true));
   useEffect(() => {
-    // These have no stream, so that nothing of them is live.
+    // These views have no stream.
     if (["move", "login", "unknown"].includes(route.view)) setLive(null);
   }, [route.view]);
   useEffect(() => {
     document.title = titleOf(route);
-    if (keyOf(seen.current) !== keyOf(route)) {
+    if (keyOf(previous.current) !== keyOf(route)) {
       scrollTo(0, 0);
       /** @type {HTMLElement | null} */ (document.querySelector("main h1"))?.focus({ preventScroll: true });
     }
-    seen.current = route;
+    previous.current = route;
   }, [route]);
   const trouble = useLoginTrouble(live);
   return html`<a class="skip" href="#main">Skip to the content</a>
@@ -61,16 +61,16 @@ function App() {
     ${isHelpOpen ? html`<${Help} onClose=${() => setHelpOpen(false)} />` : null}`;
 }
 
-/** What to say to a viewer whom the server does not know any more. @param {Live | null} live @returns {{message: string, remedy: string, url: string} | null} */
+/** Why the viewer has to log in again, or null. @param {Live | null} live @returns {{message: string, remedy: string, url: string} | null} */
 function useLoginTrouble(live) {
   const [trouble, setTrouble] = useState(/** @type {{message: string, remedy: string, url: string} | null} */ (null));
   useEffect(() => {
-    const look = () => {
+    const update = () => {
       if (live?.refusal?.status === 401) setTrouble(live.refusal);
       else if (live?.state === "ended" && live.ended !== TOO_MANY) setTrouble({ message: live.ended === "expired" ? "Your login has expired." : "You are logged out.", remedy: "", url: "" });
     };
-    look();
-    return live?.subscribe(look);
+    update();
+    return live?.subscribe(update);
   }, [live]);
   return trouble;
 }
@@ -91,7 +91,7 @@ function Top({ route, live, onHelp }) {
   useChanges(live);
   const last = useRef(live?.session);
   const before = useRef(live);
-  // The view before may have had its session and gone before this was drawn with it.
+  // The previous view may have received its session and been closed before this was rendered with it.
   const session = (last.current = live?.session ?? before.current?.session ?? last.current);
   before.current = live ?? before.current;
   const state = live?.state === "open" && !live.broken.size && !live.lost ? "open" : "retrying";
@@ -104,15 +104,15 @@ function Top({ route, live, onHelp }) {
       <button class="plain" onClick=${onHelp} aria-label="Keys and help">?</button></div></header>`;
 }
 
-/** Forgets the viewer, in the server and in this browser. */
+/** Ends the session, on the server and in this browser. */
 async function logOut() {
   const answer = await fetch("/api/logout", { method: "POST", headers: { "content-type": "application/json", "x-shunter": "page" }, body: "{}" }).catch(() => null);
-  // 401: the server has forgotten them already.
+  // 401: the session has already ended.
   if (answer?.ok || answer?.status === 401) location.assign("/login");
   else toast(answer ? (await refusal(answer)).message : "No answer from the server of this page: you are still logged in.");
 }
 
-/** Links within the page need no new page. @param {MouseEvent} event */
+/** Follows links within the page without loading a new one. @param {MouseEvent} event */
 function followLink(event) {
   const link = /** @type {HTMLAnchorElement | null} */ (/** @type {HTMLElement} */ (event.target).closest("a[href]"));
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
@@ -143,13 +143,13 @@ function useKeys(onHelp) {
         /** @type {HTMLElement | null} */ (document.querySelector("input[type=search]"))?.focus();
       }
     };
-    // Before the keys of a list, so that the j of "g j" is not one of them.
+    // Handled before the keys of a list, so that the j of "g j" does not move in it.
     addEventListener("keydown", onKey, { capture: true });
     return () => removeEventListener("keydown", onKey, { capture: true });
   }, [onHelp]);
 }
 
-/** What is another view, and not the same one looked at in another way. @param {Route} route */
+/** Identifies a view; the same with other filters. @param {Route} route */
 function keyOf(route) {
   return route.view === "job" || route.view === "move" ? [route.view, route.namespace, route.kind, route.name].join("/") : route.view;
 }

@@ -1,4 +1,4 @@
-/** Lines of two texts, those marked that the other has not at that place: the longest common subsequence. Pure. */
+/** The lines of two texts; those outside their longest common subsequence are marked as changed. Pure. */
 
 /** @typedef {{text: string, isChanged: boolean}} MarkedLine */
 
@@ -33,7 +33,7 @@ function lines(text) {
   return text.trimEnd().split("\n").map((line) => ({ text: line, isChanged: true }));
 }
 
-/** Indentation differs between the generations' templates, so it is not compared. @param {MarkedLine | undefined} one @param {MarkedLine | undefined} other */
+/** Ignores indentation, which differs between the templates of v1 and v2. @param {MarkedLine | undefined} one @param {MarkedLine | undefined} other */
 function isSame(one, other) {
   return one?.text.trim() === other?.text.trim();
 }

@@ -1,4 +1,4 @@
-/** Nodes, what they have and who has it, what waits, queues. */
+/** The cluster: nodes with their resources and jobs, waiting jobs, queues. */
 import { html, useEffect } from "./html.js";
 import { bytes, count, plural } from "./format.js";
 import { useLive, useTick } from "./live.js";
@@ -43,7 +43,7 @@ function Summary({ summary }) {
   const { nodes, ready } = summary;
   return html`<div class="facts">
     <div><b>${nodes === undefined ? "?" : ready === nodes ? nodes : `${ready} of ${nodes}`}</b>${nodes === 1 ? "node" : "nodes"} ready</div>
-    ${summary.gpus ? html`<div><b>${summary.gpusAsked ?? "?"} of ${summary.gpus}</b>GPUs asked for</div>` : null}
+    ${summary.gpus ? html`<div><b>${summary.gpusAsked ?? "?"} of ${summary.gpus}</b>GPUs requested</div>` : null}
     <div><b>${summary.waitingJobs ?? 0}</b>${summary.waitingJobs === 1 ? "job waits" : "jobs wait"}${summary.waitingGpus ? ` for ${summary.isWaitingMore ? "at least " : ""}${plural(summary.waitingGpus, "GPU")}` : ""}</div>
     ${summary.version ? html`<div><b>${summary.version}</b>Kubernetes</div>` : null}
     ${summary.operator ? html`<div><b class="words">${summary.operator}</b>operator</div>` : null}</div>`;
@@ -60,8 +60,8 @@ function Node({ node, hasGpus }) {
     <td>${(node.jobs ?? []).join(", ") || html`<span class="faint">none</span>`}</td></tr>`;
 }
 
-/** `150` of `150 GiB` where the other figure has the same unit. @param {string} one @param {string} other */
-function shared(one, other) {
+/** `150` for `150 GiB` if the other figure has the same unit. @param {string} one @param {string} other */
+function withoutUnit(one, other) {
   const [number, unit] = one.split(" ");
   return unit && other.endsWith(` ${unit}`) ? number : one;
 }
@@ -71,10 +71,10 @@ function cores(value) {
   return String(Math.round(value * 10) / 10);
 }
 
-/** `used` is undefined where it is not known. @param {{used: number | undefined, all: number, text: (n: number) => string, what: string}} props */
+/** `used` is undefined if unknown. @param {{used: number | undefined, all: number, text: (n: number) => string, what: string}} props */
 function Share({ used, all, text, what }) {
   if (!all) return html`<span class="faint">none</span>`;
   if (used === undefined) return html`<span>? of ${text(all)}</span>`;
-  const said = `${shared(text(used), text(all))} of ${text(all)}`;
-  return html`<span class="progress"><${Meter} share=${used / all} tone=${used >= all ? "full" : ""} label=${`${what}: ${said} asked for`} /><span>${said}</span></span>`;
+  const share = `${withoutUnit(text(used), text(all))} of ${text(all)}`;
+  return html`<span class="progress"><${Meter} share=${used / all} tone=${used >= all ? "full" : ""} label=${`${what}: ${share} requested`} /><span>${share}</span></span>`;
 }

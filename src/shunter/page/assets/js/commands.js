@@ -1,11 +1,11 @@
-/** The command lines that the page copies: what shows the same in a terminal. Pure. */
+/** The command lines that the page copies, which show the same in a terminal. Pure. */
 
-/** The words of a command line as a shell takes them; names of Kubernetes need no quotes. @param {string[]} words */
+/** A command line for a shell, its words quoted where necessary. @param {string[]} words */
 function line(words) {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
 }
 
-/** What lists the jobs of these namespaces and states in a terminal: a command for each namespace, as `-n` names one. It has no words for the search. @param {import("./wire.js").Session} session @param {import("./route.js").JobFilter} filter */
+/** Lists the jobs of these namespaces and states: a command for each namespace, as `-n` takes one. The search has no option. @param {import("./wire.js").Session} session @param {import("./route.js").JobFilter} filter */
 export function jobsCommand(session, { states, namespaces }) {
   const chosen = states.flatMap((state) => ["--state", state === "Waiting" ? "Created" : state]);
   const shown = namespaces.length ? namespaces : session.namespaces;
@@ -13,7 +13,7 @@ export function jobsCommand(session, { states, namespaces }) {
   return each.map((where) => `${line(["shunter", "jobs", ...where, ...chosen])}${session.options}`).join("; ");
 }
 
-/** What shows a job in a terminal. @param {import("./wire.js").Session} session @param {{namespace: string, kind: string, name: string}} job */
+/** Shows a job. @param {import("./wire.js").Session} session @param {{namespace: string, kind: string, name: string}} job */
 export function jobCommand(session, { namespace, kind, name }) {
   return `${session.kubectl} get ${line([kind.toLowerCase(), name, "-n", namespace])} -o yaml`;
 }

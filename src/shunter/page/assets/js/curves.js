@@ -1,11 +1,11 @@
-/** Curves of one metric at a time, as reported or as logs tell; the same values as a table for screen readers. */
+/** Curves of one metric at a time, from reports or logs, with the same values as a table for screen readers. */
 import { html, useMemo, useState } from "./html.js";
 import { count, figure, plural } from "./format.js";
 import { Plot } from "./plot.js";
 
 /** @typedef {import("./wire.js").SeriesRow} SeriesRow */
 
-/** @param {{series: SeriesRow[], wanted: number}} props `wanted`: how many ranks the job wants; 0 where it is not known. */
+/** @param {{series: SeriesRow[], wanted: number}} props `wanted`: how many ranks the job requests; 0 if unknown. */
 export function Curves({ series, wanted }) {
   const names = useMemo(() => [...new Set(series.map((one) => one.name))].sort(), [series]);
   const [chosen, setChosen] = useState("");
@@ -16,15 +16,15 @@ export function Curves({ series, wanted }) {
   const curves = useMemo(() => shown.map((one) => ({ title: title(one), points: one.points ?? [] })), [shown]);
   const xs = useMemo(() => [...new Set(shown.flatMap((one) => (one.points ?? []).map(([x]) => x)))].sort((a, b) => a - b), [shown]);
   const unit = shown[0]?.isCounted ? "report" : "step";
-  const source = shown[0]?.source === "trainerStatus" ? "as the job reports it" : "as its log says";
+  const source = shown[0]?.source === "trainerStatus" ? "reported by the job" : "from its log";
   const isPart = shown[0]?.rank !== undefined && wanted > shown.length;
   return html`<section class="panel" aria-labelledby="curve"><header><h2 id="curve">${names.length ? "Curve of" : "Curves"}</h2>
       ${names.length ? html`<select value=${name} aria-label="Metric" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select><span class="faint">${source}${isPart ? `; ${count(shown.length)} of ${plural(wanted, "rank")}` : ""}</span>` : null}
       ${known.length > 1 ? html`<button class="push" aria-pressed=${isOfAll} onClick=${() => setOfAll(!isOfAll)}>All ranks</button>` : null}</header>
-    ${shown.length ? html`<${Plot} key=${`${name} ${isOfAll}`} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} />${gaps(shown).map((text) => html`<p class="gap" key=${text}>${text}</p>`)}<${Values} series=${shown} xs=${xs} />` : html`<p class="faint">No metric yet: none was reported, and the log names none.</p>`}</section>`;
+    ${shown.length ? html`<${Plot} key=${`${name} ${isOfAll}`} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} />${gaps(shown).map((text) => html`<p class="gap" key=${text}>${text}</p>`)}<${Values} series=${shown} xs=${xs} />` : html`<p class="faint">No metrics yet: none reported, and none in the log.</p>`}</section>`;
 }
 
-/** What the picture cannot show: a loss that is NaN. @param {SeriesRow[]} series */
+/** Sentences about values that the picture cannot show: NaN and infinite ones. @param {SeriesRow[]} series */
 export function gaps(series) {
   return series.flatMap((one) => {
     const points = one.points ?? [];
@@ -42,7 +42,7 @@ function title(one) {
   return one.rank === undefined ? one.name : `rank ${one.rank}`;
 }
 
-/** One sentence for those who do not see the curve. @param {SeriesRow[]} series */
+/** A description of the curves for screen readers. @param {SeriesRow[]} series */
 function described(series) {
   return series
     .map((one) => {
@@ -53,7 +53,7 @@ function described(series) {
     .join("; ");
 }
 
-/** The values behind the curve; made only when it is opened. @param {{series: SeriesRow[], xs: number[]}} props */
+/** The values of the curves as a table; rendered only when it is opened. @param {{series: SeriesRow[], xs: number[]}} props */
 function Values({ series, xs }) {
   const [isOpen, setOpen] = useState(false);
   const columns = useMemo(() => (isOpen ? series.map((one) => new Map(one.points)) : []), [isOpen, series]);

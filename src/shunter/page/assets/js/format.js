@@ -1,4 +1,4 @@
-/** Numbers, times and sizes as people read them. Pure. Times are seconds since 1970, 0: unknown. */
+/** Readable numbers, times and sizes. Pure. Times are seconds since 1970; 0: unknown. */
 
 /** `40s`, `12m`, `3h`, `5d`: as `shunter jobs` and kubectl write ages. @param {number} seconds */
 export function age(seconds) {
@@ -19,7 +19,7 @@ export function dateTime(time) {
   return time ? `${new Date(time * 1000).toLocaleDateString("sv-SE")} ${clock(time)}` : "unknown";
 }
 
-/** `1,220`; `1.00e+30` of what nobody counts. @param {number} value */
+/** `1,220`; `1.00e+30` for very large numbers. @param {number} value */
 export function count(value) {
   return Math.abs(value) < 1e15 ? value.toLocaleString("en-US") : value.toExponential(2);
 }
@@ -41,7 +41,7 @@ export function bytes(bytes) {
   return `${value < 10 && unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** `41 %`; never 100 % of what is not whole. @param {number} share */
+/** `41 %`; 100 % only for a share of 1. @param {number} share */
 export function percent(share) {
   return `${share < 1 ? Math.min(99, Math.floor(share * 100)) : 100} %`;
 }
@@ -52,7 +52,7 @@ export function figure(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** `15m left`, `9m ago` for a stale report: each only where it is so; neither of a job that does not run. @param {import("./wire.js").Progress} progress @param {number} now @param {boolean} isRunning */
+/** `15m left` if the end is known, and `9m ago` if the report is stale; neither if the job is not running. @param {import("./wire.js").Progress} progress @param {number} now @param {boolean} isRunning */
 export function timesOf(progress, now, isRunning) {
   if (!isRunning) return [];
   const parts = [];
@@ -61,7 +61,7 @@ export function timesOf(progress, now, isRunning) {
   return parts;
 }
 
-/** `41 %`, `step 1,220`, with its times; empty where nothing was reported. @param {import("./wire.js").Progress | undefined} progress @param {number} now @param {boolean} isRunning */
+/** `41 %` or `step 1,220`, with `timesOf`; empty without progress. @param {import("./wire.js").Progress | undefined} progress @param {number} now @param {boolean} isRunning */
 export function progressText(progress, now, isRunning) {
   if (!progress) return "";
   const parts = [];

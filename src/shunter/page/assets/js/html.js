@@ -1,4 +1,4 @@
-/** Preact and htm under one name each; every module takes them from here. Values become text nodes, never markup. */
+/** Preact and htm, imported here for all modules. Values become text nodes, never markup. */
 import { Component, Fragment, h, render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import htm from "htm";

@@ -1,4 +1,4 @@
-/** The view of one job: head, diagnosis, ranks, curves, timeline, log. Its parts are modules of their own. */
+/** The view of one job: head, diagnosis, ranks, curves, timeline, log. */
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Actions } from "./actions.js";
 import { Curves } from "./curves.js";
@@ -39,14 +39,14 @@ export function Job({ route, onLive }) {
   useFailedRank(job, verdicts, ranks, (rank) => setLog({ ranks: String(rank) }));
   useJobKeys({ y: () => setYamlOpen(true), c: () => job?.kubectl && copy(job.kubectl), l: showLog, Escape: () => goBack("/jobs") });
   if (!live.session) return html`<${Heading} isHidden=${true}>${name}<//><${Pending} live=${live} what="job" />`;
-  // What a viewer may not read any more goes, and is not said to be gone.
+  // A job that the viewer may no longer read is hidden, not shown as gone.
   const isHidden = live.hidden.some((one) => one.isSubject);
   const shown = job ?? (isHidden ? null : last);
   if (!shown && isHidden) return html`<div class="head"><${Heading}>${name}<small>${kind}</small><//></div><${Notices} live=${live} />`;
   if (!shown) return html`<${Heading} isHidden=${true}>${name}<//><${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
   const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
   return html`<${Notices} live=${live} />
-    ${job ? null : html`<div class="notice bad" role="status"><b>This job is gone.</b><span>Shown is what was last known of it.</span></div>`}
+    ${job ? null : html`<div class="notice bad" role="status"><b>This job is gone.</b><span>Its last known state is shown.</span></div>`}
     <div class=${live.staleFor("job") > 2 ? "stale" : ""}>
       <header class="head"><div><div class="crumb"><a href="/jobs">Jobs</a> / <a href=${`/jobs?namespace=${encodeURIComponent(namespace)}`}>${namespace}</a></div>
         <${Heading}>${name}<small>${kind}</small><//></div>
@@ -65,7 +65,7 @@ export function Job({ route, onLive }) {
 
 const FOLLOWED = 32;
 
-/** Chooses, once, the first rank that failed where a job has more ranks than the server follows. @param {JobDetail | undefined} job @param {import("./wire.js").VerdictRow[]} verdicts @param {string} ranks @param {(rank: number) => void} choose */
+/** Chooses, once, the rank that failed first if a job has more ranks than the server follows. @param {JobDetail | undefined} job @param {import("./wire.js").VerdictRow[]} verdicts @param {string} ranks @param {(rank: number) => void} choose */
 function useFailedRank(job, verdicts, ranks, choose) {
   const isChosen = useRef(false);
   useEffect(() => {
@@ -77,7 +77,7 @@ function useFailedRank(job, verdicts, ranks, choose) {
   }, [job, verdicts, ranks]);
 }
 
-/** @param {Record<string, () => void>} keys what each does */
+/** @param {Record<string, () => void>} keys the action of each key */
 function useJobKeys(keys) {
   const current = useRef(keys);
   current.current = keys;
@@ -105,12 +105,12 @@ function showLog() {
 function Head({ job, now }) {
   const progress = job.progress;
   const steps = progress?.steps ? `step ${count(progress.step ?? 0)} of ${count(progress.steps)}` : progress?.step !== undefined ? `step ${count(progress.step)}` : "";
-  const source = progress?.source === "log" ? "as its log says" : "";
+  const source = progress?.source === "log" ? "from its log" : "";
   const times = progress ? timesOf(progress, now, job.state === "Running") : [];
   const fact = (/** @type {any} */ value, /** @type {string} */ text, tone = "") => html`<div><b class=${tone}>${value}</b>${text}</div>`;
   return html`<div class="facts">
     ${fact(job.state, [job.reason !== job.state && job.reason, job.created && `${age(ageOf(job, now))} ${job.finished ? "in all" : "old"}`].filter(Boolean).join(", "), `state ${job.state}`)}
-    ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks, how many are up is not known" : "ranks up") : null}
+    ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks; how many are up is unknown" : "ranks up") : null}
     ${progress?.share !== undefined ? fact(percent(progress.share), [steps, ...times, source].filter(Boolean).join(", ")) : steps ? fact(count(progress?.step ?? 0), ["step", ...times, source].filter(Boolean).join(", ")) : null}
     ${progress?.notFinite ? fact(progress.notFinite, "loss", "state Failed") : progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}
     ${job.restarts || job.restartLimit !== undefined ? fact(job.restartLimit === undefined ? job.restarts : `${job.restarts ?? 0} of ${job.restartLimit}`, job.restartLimit === undefined && job.restarts === 1 ? "restart" : "restarts") : null}
@@ -118,7 +118,7 @@ function Head({ job, now }) {
   </div>`;
 }
 
-/** What is looked up rather than watched. @param {{job: JobDetail, checkpoints: import("./wire.js").CheckpointRow[]}} props */
+/** Facts, links, conditions and checkpoints. @param {{job: JobDetail, checkpoints: import("./wire.js").CheckpointRow[]}} props */
 function Details({ job, checkpoints }) {
   const facts = job.facts ?? [];
   const conditions = job.conditions ?? [];
@@ -141,7 +141,7 @@ function Details({ job, checkpoints }) {
       : null}</div>`;
 }
 
-/** A link to another site: only http and https, whatever the server sent. @param {{link: import("./wire.js").Link}} props */
+/** A link to another site; only http and https addresses become one. @param {{link: import("./wire.js").Link}} props */
 function Outside({ link }) {
   if (!/^https?:\/\//i.test(link.url)) return html`<span>${link.url}</span>`;
   return html`<a href=${link.url} target="_blank" rel="noreferrer noopener">${link.host} <span aria-hidden="true">${"\u2197"}</span></a>`;

@@ -1,4 +1,4 @@
-/** Which jobs the list shows, and in which order. Pure. */
+/** Filter and order of the list of jobs. Pure. */
 import { STATES } from "./parts.js";
 
 /**
@@ -6,7 +6,7 @@ import { STATES } from "./parts.js";
  * @typedef {import("./route.js").JobFilter} JobFilter
  */
 
-/** Columns that can be sorted by: title, class, what is compared. @type {Record<string, {title: string, by: (row: JobRow, now: number) => string | number}>} */
+/** The columns that the list can be sorted by: title, and the value that is compared. @type {Record<string, {title: string, by: (row: JobRow, now: number) => string | number}>} */
 export const COLUMNS = {
   state: { title: "State", by: (row) => STATES.indexOf(row.state) },
   name: { title: "Name", by: (row) => row.name },
@@ -22,7 +22,7 @@ export function ageOf(row, now) {
   return row.created ? (row.finished || now) - row.created : 0;
 }
 
-/** Jobs that match namespaces and search; states are counted over these, so that the counters say what a click would show. @param {JobRow[]} rows @param {JobFilter} filter */
+/** Jobs that match the search. States are counted over these, so that each counter is the number that a click on it shows. @param {JobRow[]} rows @param {JobFilter} filter */
 export function searched(rows, filter) {
   const words = filter.find.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return rows;
@@ -39,7 +39,7 @@ export function countsByState(rows) {
   return counts;
 }
 
-/** Of `rows`, those in the states of the filter, in its order; without one failing first, then the newest. @param {JobRow[]} rows @param {JobFilter} filter @param {number} now */
+/** The rows in the states of the filter, in its order; without one, failing first, then the newest. @param {JobRow[]} rows @param {JobFilter} filter @param {number} now */
 export function ordered(rows, filter, now) {
   const shown = filter.states.length ? rows.filter((row) => filter.states.includes(row.state)) : [...rows];
   const column = COLUMNS[filter.sort.replace(/^-/, "")];

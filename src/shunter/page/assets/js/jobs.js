@@ -1,13 +1,14 @@
-/** The list of jobs. Rows in view only: at 1,000 jobs all of them cost a second of layout. */
+/** The list of jobs. Only rows in view are rendered: 1,000 rows would take a second of layout. */
 import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./html.js";
 import { jobCommand, jobsCommand } from "./commands.js";
-import { age, count, plural, progressText } from "./format.js";
+import { age, count, progressText } from "./format.js";
 import { COLUMNS, ageOf, countsByState, ordered, searched } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
 import { Command, Heading, Notices, Pending, Progress, STATES, State, copy } from "./parts.js";
 import { apiUrl, jobUrl, jobsUrl, navigate } from "./route.js";
 
-const AROUND = 8;
+/** Rows rendered above and below those in view. */
+const MARGIN = 8;
 
 /** @param {{filter: import("./route.js").JobFilter, onLive: (live: import("./live.js").Live) => void}} props */
 export function Jobs({ filter, onLive }) {
@@ -71,7 +72,7 @@ function Space({ rows, height }) {
   return html`<tr class="space" aria-hidden="true"><td style=${{ height: `${Math.max(0, rows) * height}px` }}></td></tr>`;
 }
 
-/** A row that moves, because another one came or changed its state, keeps its cells. */
+/** A row keeps its rendered cells when only its place in the list changes. */
 class Row extends Component {
   /** @type {unknown[] | null} */
   cells = null;
@@ -102,14 +103,14 @@ function cellsOf(job, now) {
     <td class="under" aria-hidden="true">${job.namespace} ${"\u00b7"} ${job.kind} ${"\u00b7"} ${ranks}</td>`;
 }
 
-/** Index of the first row to render, of the one after the last, and the height of a row in pixels. @param {{current: HTMLElement | null}} body @param {number} total */
+/** Index of the first row to render, index after the last, and the height of a row in pixels. @param {{current: HTMLElement | null}} body @param {number} total */
 function useRowsInView(body, total) {
   const narrow = useMemo(() => matchMedia("(max-width: 900px)"), []);
   const measure = () => {
     const height = narrow.matches ? 64 : 32;
     const above = body.current ? -body.current.getBoundingClientRect().top : 0;
-    const first = Math.max(0, Math.floor(above / height) - AROUND);
-    return { first: first - (first % AROUND), count: Math.ceil(innerHeight / height) + 3 * AROUND, height };
+    const first = Math.max(0, Math.floor(above / height) - MARGIN);
+    return { first: first - (first % MARGIN), count: Math.ceil(innerHeight / height) + 3 * MARGIN, height };
   };
   const [view, setView] = useState(measure);
   useLayoutEffect(() => {
@@ -131,11 +132,11 @@ function useRowsInView(body, total) {
   return { first, last: Math.min(total, first + view.count), height: view.height };
 }
 
-/** j and k, or the arrows, move between rows; the row's link has the focus, so that Enter opens it. c copies what shows that job, or the list. @param {{current: HTMLElement | null}} body @param {import("./wire.js").JobRow[]} shown @param {number} height @param {(job: import("./wire.js").JobRow | undefined) => void} onCopy */
+/** j and k, or the arrows, move between rows; the row's link has the focus, so that Enter opens it. c copies the command for that job, or the list. @param {{current: HTMLElement | null}} body @param {import("./wire.js").JobRow[]} shown @param {number} height @param {(job: import("./wire.js").JobRow | undefined) => void} onCopy */
 function useListKeys(body, shown, height, onCopy) {
   const copies = useRef(onCopy);
   copies.current = onCopy;
-  // The row that gets the focus at the next frame: keys can come faster than that.
+  // The row that gets the focus in the next frame: keys can repeat faster.
   const next = useRef(/** @type {number | null} */ (null));
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
@@ -163,12 +164,12 @@ function useListKeys(body, shown, height, onCopy) {
   }, [shown, height]);
 }
 
-/** @param {{isHidden: boolean, namespaces: string[], options: string}} props `options`: what a command needs to reach this cluster */
+/** @param {{isHidden: boolean, namespaces: string[], options: string}} props `options`: options that a command needs for this cluster */
 function NoJobs({ isHidden, namespaces, options }) {
   const more = `${namespaces[0] ? ` -n ${namespaces[0]}` : ""}${options}`;
-  if (isHidden) return html`<div class="empty"><h2>${plural(0, "job")} in what you may read</h2><p>Others may be hidden from you; see above for what would show them.</p></div>`;
+  if (isHidden) return html`<div class="empty"><h2>No jobs that you may read</h2><p>Others may be hidden from you; see above for the missing permissions.</p></div>`;
   return html`<div class="empty"><h2>No jobs yet${namespaces.length ? ` in ${namespaces.join(", ")}` : ""}</h2><p>This page shows PyTorchJob, TFJob, MPIJob, XGBoostJob, JAXJob, PaddleJob and TrainJob as soon as there are any.</p>
-    <${Command} title="Try it: two ranks that count, as it stands" text=${`${FIRST_JOB}${more}`} />
+    <${Command} title="Try it: a job with two ranks that count" text=${`${FIRST_JOB}${more}`} />
     <${Command} title="Or your own script, or a manifest" text=${`shunter run train.py --nodes 2${more}`} /></div>`;
 }
 

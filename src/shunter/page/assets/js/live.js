@@ -1,11 +1,11 @@
-/** What one view shows, kept current by one event stream: rows by id, what is stale, what is hidden. `useLive` renders once a frame. */
+/** The data of one view, updated by one event stream: rows by id, what is out of date, what is hidden. Renders once per frame. */
 import { useEffect, useMemo, useState } from "./html.js";
 import { openStream } from "./streams.js";
 
 /**
  * @typedef {import("./wire.js").Session} Session
  * @typedef {import("./wire.js").Hidden} Hidden
- * @typedef {{why: string, since: number, isAway: boolean}} Broken `since` in seconds of the browser's clock: what is shown is as of then.
+ * @typedef {{why: string, since: number, isAway: boolean}} Broken `since`: the time, in seconds of the browser's clock, as of which rows are shown.
  */
 
 export class Live {
@@ -16,7 +16,7 @@ export class Live {
   /** @type {Set<() => void>} */
   #listeners = new Set();
   #isDue = false;
-  /** Counts changes. */
+  /** The number of changes so far. */
   version = 0;
   /** @type {Session | null} */
   session = null;
@@ -30,12 +30,12 @@ export class Live {
   refusal = null;
   /** Why the server ended the stream. */
   ended = "";
-  /** Since when nothing of what is shown is known to be current; 0 while the stream keeps it so. */
+  /** Since when the stream is lost, so that no rows are up to date; 0 while it is open. */
   lost = 0;
-  /** When the last event came. */
-  #heard = 0;
-  /** The server's clock less the browser's, in seconds. */
-  #ahead = 0;
+  /** When the last event arrived. */
+  #lastEvent = 0;
+  /** The server's clock minus the browser's, in seconds. */
+  #offset = 0;
 
   /** Rows of a collection, in no particular order; the same array until one of them changes. @param {string} collection */
   list(collection) {
@@ -49,15 +49,15 @@ export class Live {
 
   /** The server's clock, in seconds. */
   now() {
-    return Date.now() / 1000 + this.#ahead;
+    return Date.now() / 1000 + this.#offset;
   }
 
-  /** Whether it is the cluster that does not answer. */
+  /** Whether the API server of the cluster does not answer. */
   get isAway() {
     return [...this.broken.values()].some((one) => one.isAway);
   }
 
-  /** Seconds since what is shown was current; 0 where it is. @param {string} [collection] */
+  /** Seconds since rows (of the collection, or any) were up to date; 0 if they are. @param {string} [collection] */
   staleFor(collection) {
     const broken = collection ? this.broken.get(collection)?.since : Math.min(...[...this.broken.values()].map((one) => one.since));
     const since = Math.min(broken ?? Infinity, this.lost || Infinity);
@@ -70,33 +70,33 @@ export class Live {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Takes one event of the stream. @param {string} name @param {any} data */
+  /** Applies one event of the stream. @param {string} name @param {any} data */
   take(name, data) {
-    this.#heard = Date.now() / 1000;
+    this.#lastEvent = Date.now() / 1000;
     if (name === "snapshot") this.#replace(data);
     else if (name === "delta") this.#change(data);
-    else if (name === "gone") this.broken.set(data.collection, { why: data.why, isAway: data.isAway, since: Math.min(this.broken.get(data.collection)?.since ?? Infinity, this.#heard - data.since) });
+    else if (name === "gone") this.broken.set(data.collection, { why: data.why, isAway: data.isAway, since: Math.min(this.broken.get(data.collection)?.since ?? Infinity, this.#lastEvent - data.since) });
     else if (name === "back") this.broken.delete(data.collection);
     else if (name === "hidden") this.hidden = data;
     else if (name === "end") this.ended = data.why;
-    else if (name === "beat") this.#ahead = data.now - Date.now() / 1000;
-    this.#tell();
+    else if (name === "beat") this.#offset = data.now - Date.now() / 1000;
+    this.#notify();
   }
 
   /** @param {import("./streams.js").StreamState} state @param {import("./streams.js").Refusal} [refusal] */
   change(state, refusal) {
     this.state = state;
     this.refusal = refusal ?? null;
-    // Only a snapshot makes rows current again: a stream that is open may have to wait for one.
-    if (state !== "open" && (this.session || state === "retrying")) this.lost ||= this.#heard || Date.now() / 1000;
-    this.#tell();
+    // Only a snapshot brings rows up to date again, and an open stream may have to wait for one.
+    if (state !== "open" && (this.session || state === "retrying")) this.lost ||= this.#lastEvent || Date.now() / 1000;
+    this.#notify();
   }
 
   /** @param {{session: Session, rows: Record<string, any[]>}} snapshot */
   #replace({ session, rows }) {
     this.session = session;
     this.lost = 0;
-    this.#ahead = session.now - Date.now() / 1000;
+    this.#offset = session.now - Date.now() / 1000;
     this.broken.clear();
     this.hidden = [];
     this.#rows = new Map(Object.entries(rows).map(([collection, list]) => [collection, new Map(list.map((row) => [row.id, row]))]));
@@ -114,7 +114,7 @@ export class Live {
     }
   }
 
-  #tell() {
+  #notify() {
     this.version++;
     if (this.#isDue) return;
     this.#isDue = true;
@@ -125,7 +125,7 @@ export class Live {
   }
 }
 
-/** What `url` streams; renders the component when it changes. @param {string} url @returns {Live} */
+/** The data of the stream at `url`; renders the component when it changes. @param {string} url @returns {Live} */
 export function useLive(url) {
   const live = useMemo(() => new Live(), [url]);
   useChanges(live);
@@ -138,7 +138,7 @@ export function useChanges(live) {
   const [, setVersion] = useState(0);
   useEffect(() => {
     if (!live) return undefined;
-    // What came between the rendering and now.
+    // There may have been changes since the rendering.
     setVersion(live.version);
     return live.subscribe(() => setVersion(live.version));
   }, [live]);

@@ -1,6 +1,6 @@
 /**
- * The log of chosen ranks. Lines are drawn without Preact, a node for each that is in view, so that a flood costs what is seen and
- * not what comes; text nodes only.
+ * The log of chosen ranks. Lines are drawn without Preact, as text nodes, one for each line in view, so that the cost depends on the
+ * lines in view and not on those that arrive.
  */
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import { clock, count, plural } from "./format.js";
@@ -10,10 +10,11 @@ import { apiUrl } from "./route.js";
 import { openStream } from "./streams.js";
 
 const LINE = 18;
+/** How many lines are drawn if long ones are wrapped. */
 const WRAPPED = 400;
-/** Milliseconds between two drawings of lines that come. */
+/** Milliseconds between two drawings of new lines. */
 const PACE = 100;
-/** Seconds back, as they stand in the address. @type {[string, string][]} */
+/** Seconds back, as in the address, and the title. @type {[string, string][]} */
 const SINCE = [["", "all times"], ["600", "last 10 minutes"], ["3600", "last hour"]];
 
 /**
@@ -49,7 +50,7 @@ export function Log({ job, uid, rows, ranks, find, since, onChange }) {
     let message = "";
     let due = false;
     let isOver = false;
-    const tell = () => {
+    const updateStatus = () => {
       if (due) return;
       due = true;
       setTimeout(() => {
@@ -68,22 +69,22 @@ export function Log({ job, uid, rows, ranks, find, since, onChange }) {
         if (name === "lines") lines.add(data);
         if (name === "end" && data.why) message = data.why;
         shown.drawSoon();
-        tell();
+        updateStatus();
       },
       onState: (next, refusal) => {
-        // A stream that begins again sends what it sent before. It may not have said that it was lost: the first try is quiet.
+        // A reconnected stream sends all lines again. There may have been no other state before: the first retry is not reported.
         if (next === "open") shown.show((lines = new LogLines()));
         state = next;
         message = refusal?.message ?? "";
-        tell();
+        updateStatus();
       },
     });
-    tell();
+    updateStatus();
     return () => {
       isOver = true;
       close();
     };
-    // A job that was made again under its name has a log of its own.
+    // A job that was created again under the same name has its own log.
   }, [path, uid, asked, isNone, query, since]);
   useEffect(() => box.current?.look({ times, wrap, find: query, isMany: rows.length > 1 }), [times, wrap, query, rows.length > 1]);
   useEffect(() => box.current?.follow(follow), [follow]);
@@ -99,23 +100,23 @@ export function Log({ job, uid, rows, ranks, find, since, onChange }) {
       <button aria-pressed=${times} onClick=${() => setTimes(!times)}>Times</button>
       <a class="button" href=${file} download=${`${job.name}.log`}>Download</a></header>
     <div class=${`log ${wrap ? "wrap" : ""}`} ref=${place} tabindex="0" role="region" aria-label=${`Log of ${ranks ? `ranks ${ranks}` : "all ranks"}`}></div>
-    <p class="faint" role="status">${said(status, query)}</p>
+    <p class="faint" role="status">${statusText(status, query)}</p>
     ${status.notes.length ? html`<ul class="notes" role="status" aria-label="What is missing from this log">${status.notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null}</section>`;
 }
 
 /** @param {{total: number, skipped: number, dropped: number, state: string, message: string}} status @param {string} find */
-function said({ total, skipped, dropped, state, message }, find) {
+function statusText({ total, skipped, dropped, state, message }, find) {
   const parts = [total || state !== "connecting" ? plural(total, find ? "line found" : "line", find ? "lines found" : "lines") : ""];
   if (skipped) parts.push(`${count(skipped)} not sent: there were too many at once; the download has them all`);
   if (dropped) parts.push(`the last ${count(total - dropped)} are kept here`);
-  if (state === "queued") parts.push("other windows use all connections; it goes on when one is closed");
+  if (state === "queued") parts.push("other windows use all connections; it continues when one is closed");
   if (state === "retrying") parts.push("connection lost, retrying");
-  if (state === "ended") parts.push("this is its end");
+  if (state === "ended") parts.push("end of the log");
   if (message) parts.push(message);
   return parts.filter(Boolean).join("; ");
 }
 
-/** The lines in view, in a box that scrolls. */
+/** The lines in view, in a scrolling box. */
 class LogBox {
   #lines = new LogLines();
   /** @type {Look} */
@@ -153,7 +154,7 @@ class LogBox {
     this.#top.remove();
   }
 
-  /** @param {LogLines} lines whose numbers may be those of the lines that are drawn */
+  /** @param {LogLines} lines their numbers may be the same as those of the lines that are drawn */
   show(lines) {
     this.#lines = lines;
     this.#drawn = "";
@@ -173,7 +174,7 @@ class LogBox {
     this.draw();
   }
 
-  /** For lines that come, perhaps faster than anybody reads: at once after a pause, and then every `PACE`. */
+  /** For new lines: draws at once after a pause, and then every `PACE`. */
   drawSoon() {
     if (this.#isComing) return;
     this.#isComing = true;
@@ -183,7 +184,7 @@ class LogBox {
     }, Math.max(0, this.#drawnAt + PACE - performance.now()));
   }
 
-  /** At the next frame. */
+  /** Draws in the next frame. */
   draw() {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -197,18 +198,18 @@ class LogBox {
     const lines = this.#lines.lines;
     const { wrap } = this.#look;
     const height = this.box.clientHeight;
-    // Where it will stand is reckoned, not asked for: asking between two changes costs a layout of its own.
+    // The position is computed: reading it between two changes would cost another layout.
     const top = this.#isFollowing ? Math.max(0, lines.length * LINE - height) : this.box.scrollTop;
-    const around = this.#isFollowing ? 1 : 5;
-    const first = wrap ? Math.max(0, lines.length - WRAPPED) : Math.max(0, Math.floor(top / LINE) - around);
-    const shown = wrap ? lines.slice(first) : lines.slice(first, first + Math.ceil(height / LINE) + 2 * around);
+    const margin = this.#isFollowing ? 1 : 5;
+    const first = wrap ? Math.max(0, lines.length - WRAPPED) : Math.max(0, Math.floor(top / LINE) - margin);
+    const shown = wrap ? lines.slice(first) : lines.slice(first, first + Math.ceil(height / LINE) + 2 * margin);
     this.#top.style.height = wrap ? "auto" : `${lines.length * LINE}px`;
     const drawn = `${shown[0]?.number}-${shown.at(-1)?.number}-${first}`;
     if (drawn !== this.#drawn || !lines.length) this.#put(drawn, shown, first);
     if (this.#isFollowing) this.box.scrollTop = wrap ? this.box.scrollHeight : lines.length * LINE;
   }
 
-  /** @param {string} drawn what is drawn, as a mark @param {import("./log_lines.js").Line[]} shown @param {number} first index of the first of them */
+  /** @param {string} drawn identifies what is drawn @param {import("./log_lines.js").Line[]} shown @param {number} first index of the first of them */
   #put(drawn, shown, first) {
     const { wrap } = this.#look;
     this.#drawn = drawn;
@@ -242,7 +243,7 @@ function element(name, className, text) {
   return node;
 }
 
-/** `value`, once it has been the same for so long. @template T @param {T} value @param {number} milliseconds */
+/** `value`, once it has not changed for so long. @template T @param {T} value @param {number} milliseconds */
 function useSettled(value, milliseconds) {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -1,9 +1,9 @@
-/** For a viewer whom the server does not know: a form for a token, or how to open the page. */
+/** The login: a form for a token, or how to open the page. */
 import { html, useEffect, useState } from "./html.js";
 import { Command, Heading } from "./parts.js";
 import { get, refusal } from "./streams.js";
 
-/** `url` of the refusal is `/login` where a token logs in. @param {{message: string, remedy: string, url: string}} props */
+/** The `url` of a refusal is `/login` if the page accepts tokens. @param {{message: string, remedy: string, url: string}} props */
 export function Login({ message, remedy, url }) {
   const [takesToken, setTakesToken] = useState(url === "/login");
   const [token, setToken] = useState("");
@@ -13,7 +13,7 @@ export function Login({ message, remedy, url }) {
     if (url) return;
     get("/api/session").then(async (answer) => answer.ok || setTakesToken((await refusal(answer)).url === "/login"), () => undefined);
   }, []);
-  const log_in = async (/** @type {Event} */ event) => {
+  const logIn = async (/** @type {Event} */ event) => {
     event.preventDefault();
     setBusy(true);
     const answer = await fetch("/api/login", { method: "POST", headers: { "content-type": "application/json", "x-shunter": "page" }, body: JSON.stringify({ token: token.trim() }) }).catch(() => null);
@@ -25,8 +25,8 @@ export function Login({ message, remedy, url }) {
   };
   return html`<div class="empty"><${Heading}>Log in<//><p role="alert">${message}</p>
     ${takesToken
-      ? html`<form class="login" onSubmit=${log_in}><label>Token<input type="password" autocomplete="off" required value=${token} onInput=${(/** @type {any} */ event) => setToken(event.target.value)} /></label>
+      ? html`<form class="login" onSubmit=${logIn}><label>Token<input type="password" autocomplete="off" required value=${token} onInput=${(/** @type {any} */ event) => setToken(event.target.value)} /></label>
           <button class="primary" disabled=${isBusy || !token}>Log in</button>${trouble ? html`<p class="state Failed" role="alert">${trouble}</p>` : null}</form>
-          <${Command} title="A token of a service account whose rights you want to look with" text="kubectl create token NAME -n NAMESPACE" />`
+          <${Command} title="A token of a service account, to use its permissions" text="kubectl create token NAME -n NAMESPACE" />`
       : html`<p>${remedy}</p><${Command} title="In a terminal on this machine" text="shunter status" />`}</div>`;
 }

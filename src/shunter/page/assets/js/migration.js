@@ -1,4 +1,4 @@
-/** How far the move from v1 to v2 is: waves of a plan, or the inventory. It reads; commands are shown to copy. */
+/** The migration from v1 to v2: the waves of a plan, or the inventory. It only reads, and shows commands to copy. */
 import { html, useEffect } from "./html.js";
 import { count, percent } from "./format.js";
 import { useLive } from "./live.js";
@@ -34,8 +34,8 @@ export function Migration({ route, onLive }) {
     ${total ? html`<div class="moved"><span>${count(left)} of ${count(total)} v1 jobs left</span><${Meter} share=${1 - left / total} tone="done" isLong=${true} label=${`${percent(1 - left / total)} moved`} /></div>` : null}
     ${moves.length
       ? html`${shown.length ? null : html`<div class="empty"><h2>No job is ${route.state}</h2><p><button onClick=${() => choose(route.state)}>Show all jobs</button></p></div>`}${waves.map((wave) => html`<${WaveSection} key=${wave.id} wave=${wave} moves=${shown.filter((move) => move.wave === wave.number)} />`)}`
-      : html`<div class="empty"><h2>No v1 jobs</h2><p>Nothing in what you may read is of kubeflow.org/v1; there is nothing to move.</p></div>`}
-    ${summary?.commands?.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">To go on</h2></header>${summary.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}`;
+      : html`<div class="empty"><h2>No v1 jobs</h2><p>You can read no jobs of kubeflow.org/v1: there is nothing to migrate.</p></div>`}
+    ${summary?.commands?.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">Next steps</h2></header>${summary.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}`;
 }
 
 /** @param {{wave: import("./wire.js").Wave, moves: Move[]}} props */

@@ -1,4 +1,4 @@
-/** One job on its way: findings with their remedies, both YAMLs side by side, pods rank by rank, how far it is proved. */
+/** The migration of one job: findings with their remedies, both YAMLs side by side, pods rank by rank, the proof. */
 import { Fragment, html, useEffect, useMemo, useState } from "./html.js";
 import { changedLines } from "./changed_lines.js";
 import { clock } from "./format.js";
@@ -17,8 +17,8 @@ export function MoveView({ route }) {
   const { namespace, kind, name } = route;
   const [detail, setDetail] = useState(/** @type {MoveDetail | null} */ (null));
   const [refused, setRefused] = useState(/** @type {import("./streams.js").Refusal | null} */ (null));
-  const [looked, setLooked] = useState({ at: 0, times: 0 });
-  const again = () => setLooked(({ at, times }) => ({ at, times: times + 1 }));
+  const [read, setRead] = useState({ at: 0, times: 0 });
+  const again = () => setRead(({ at, times }) => ({ at, times: times + 1 }));
   useEffect(() => {
     const onShown = () => document.hidden || again();
     document.addEventListener("visibilitychange", onShown);
@@ -31,37 +31,37 @@ export function MoveView({ route }) {
         const body = answer.ok ? await answer.json() : await refusal(answer);
         if (!isCurrent) return;
         setRefused(answer.ok ? null : body);
-        if (answer.ok) (setDetail(body), setLooked(({ times }) => ({ at: Date.now() / 1000, times })));
+        if (answer.ok) (setDetail(body), setRead(({ times }) => ({ at: Date.now() / 1000, times })));
       })
       .catch(() => isCurrent && setRefused({ status: 0, message: "No connection to the server of this page.", remedy: "", url: "" }));
     return () => {
       isCurrent = false;
     };
-  }, [namespace, kind, name, looked.times]);
+  }, [namespace, kind, name, read.times]);
   const crumb = html`<div class="crumb"><a href="/migration">Migration</a> / ${namespace}</div><${Heading}>${name}<small>${kind}${detail?.move.twin ? ` \u2192 TrainJob ${detail.move.twin}` : ""}</small><//>`;
   if (refused?.status === 401) return html`<${Login} ...${refused} />`;
   if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="move" />`;
   if (!detail) return html`<header class="head"><div>${crumb}</div></header>`;
-  return html`<header class="head"><div>${crumb}</div><div class="bar"><span class="faint">as of ${clock(looked.at)}</span><button onClick=${again}>Look again</button></div></header>
+  return html`<header class="head"><div>${crumb}</div><div class="bar"><span class="faint">as of ${clock(read.at)}</span><button onClick=${again}>Refresh</button></div></header>
     <div class="facts"><div><b class=${stateClass(detail.move.state)}>${detail.move.state}</b>${detail.move.wave ? `wave ${detail.move.wave}` : "no wave"}</div>
       <div><b>${detail.move.blocking ?? 0}</b>blocking ${detail.move.blocking === 1 ? "finding" : "findings"}</div>
-      <div><b>${detail.move.findings ?? 0}</b>findings in all</div></div>
+      <div><b>${detail.move.findings ?? 0}</b>findings in total</div></div>
     <${Proof} rungs=${detail.proof} />
     <${Findings} findings=${detail.findings} />
-    ${detail.commands.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">To go on</h2></header>${detail.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}
+    ${detail.commands.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">Next steps</h2></header>${detail.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}
     <${Sides} before=${detail.before} after=${detail.after} />
     <${Pods} pods=${detail.pods} />
-    ${detail.comparison.length ? html`<section class="panel" aria-labelledby="comparison"><header><h2 id="comparison">Runs compared</h2></header><table><thead><tr><th>Metric</th><th class="n">v1</th><th class="n">v2</th><th>Verdict</th></tr></thead><tbody>
+    ${detail.comparison.length ? html`<section class="panel" aria-labelledby="comparison"><header><h2 id="comparison">Comparison of the runs</h2></header><table><thead><tr><th>Metric</th><th class="n">v1</th><th class="n">v2</th><th>Verdict</th></tr></thead><tbody>
       ${detail.comparison.map(([metric, before, after, verdict]) => html`<tr key=${metric}><td>${metric}</td><td class="n">${before}</td><td class="n">${after}</td><td>${verdict}</td></tr>`)}</tbody></table></section>` : null}`;
 }
 
 /** @param {{rungs: import("./wire.js").Rung[]}} props */
 function Proof({ rungs }) {
   if (!rungs.length) return null;
-  const failed = rungs.filter((rung) => rung.text);
+  const explained = rungs.filter((rung) => rung.text);
   return html`<section class="panel" aria-labelledby="proof"><header><h2 id="proof">Proof</h2></header>
     <ol class="ladder">${rungs.map((rung) => html`<li key=${rung.name}><span class=${`rung ${rung.status.replace(" ", "-")}`}>${rung.name}<span class="sr">: ${rung.status}</span></span></li>`)}</ol>
-    ${failed.map((rung) => html`<p key=${rung.name}><b>${rung.name}</b> <span class="faint">${rung.status}:</span> ${rung.text}</p>`)}</section>`;
+    ${explained.map((rung) => html`<p key=${rung.name}><b>${rung.name}</b> <span class="faint">${rung.status}:</span> ${rung.text}</p>`)}</section>`;
 }
 
 /** @param {{findings: import("./wire.js").FindingText[]}} props */

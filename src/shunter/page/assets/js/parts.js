@@ -1,4 +1,4 @@
-/** Small pieces that several views show: a state, a progress, a command to copy, notices of what is stale, hidden or refused. */
+/** Components of several views: state, progress, a command to copy, and notices of what is out of date, hidden or refused. */
 import { Component, html, useEffect, useRef, useState } from "./html.js";
 import { age, plural, progressText } from "./format.js";
 import { useTick } from "./live.js";
@@ -6,7 +6,7 @@ import { useTick } from "./live.js";
 /** In the order of the lists. @type {import("./wire.js").JobRow["state"][]} */
 export const STATES = ["Failed", "Restarting", "Waiting", "Running", "Suspended", "Succeeded"];
 
-/** Classes of an element that shows a state; some have two words. @param {string} state */
+/** Classes of an element that shows a state. @param {string} state */
 export function stateClass(state) {
   return `state ${state.replaceAll(" ", "-")}`;
 }
@@ -32,7 +32,7 @@ export function Progress({ progress, state, now }) {
     <span class="text">${text}</span></span>`;
 }
 
-/** The heading of a view, which has the focus after a navigation; it takes over the focus of one that it replaces. */
+/** The heading of a view. It has the focus after a navigation, and takes over the focus of a heading that it replaces. */
 export class Heading extends Component {
   /** @type {HTMLElement | null} */
   #element = null;
@@ -50,7 +50,7 @@ export class Heading extends Component {
 }
 let isFocusLeft = false;
 
-/** @param {string} text @param {string} [without] what a command cannot say of what is shown */
+/** @param {string} text @param {string} [without] the part of the filter that the command has no option for */
 export async function copy(text, without = "") {
   try {
     await navigator.clipboard.writeText(text);
@@ -60,7 +60,7 @@ export async function copy(text, without = "") {
   }
 }
 
-/** Says something for four seconds, to screen readers too. @param {string} text */
+/** Shows a message for four seconds, also to screen readers. @param {string} text */
 export function toast(text) {
   const place = document.getElementById("toast");
   if (!place) return;
@@ -76,10 +76,10 @@ export function Command({ text, title }) {
     <div class="command"><pre tabindex="0" aria-label=${title ?? "Command"}>${text}</pre><button onClick=${() => copy(text)}>Copy</button></div>`;
 }
 
-/** What to do; a remedy that is a command line can be copied. @param {{text: string}} props */
+/** A remedy; one that is a command line can be copied. @param {{text: string}} props */
 export function Remedy({ text }) {
   const [, words, command] = /^(?:([^:`]{1,60}): )?((?:shunter|kubectl) .+)$/.exec(text) ?? [];
-  // Not where more words follow, which nobody could type.
+  // Not if more words follow, which are not part of the command.
   if (command && !/[,;] |\. |\.$/.test(command)) return html`<${Command} text=${command} title=${words ? `What to do: ${words}` : "What to do"} />`;
   return html`<p class="remedy"><b>What to do</b><span>${text}</span></p>`;
 }
@@ -94,22 +94,22 @@ export function Dialog({ title, onClose, children, isWide = false }) {
     ${children}</dialog>`;
 }
 
-/** What a view says of its stream above its rows. @param {{live: import("./live.js").Live}} props */
+/** Notices about the stream, above the rows of a view. @param {{live: import("./live.js").Live}} props */
 export function Notices({ live }) {
   return html`<${Stale} live=${live} />
     ${live.state === "queued"
       ? html`<div class="notice warn" role="status"><b>Not live in this window.</b><span>A browser opens at most six connections to a
-          server, and other windows of this page use them. This one goes on when another is closed or hidden.</span></div>`
+          server, and other windows of this page use them. This one continues when another is closed or hidden.</span></div>`
       : null}
     ${live.ended === TOO_MANY ? html`<${TooMany} />` : null}
     ${live.hidden.length ? html`<${HiddenNotice} hidden=${live.hidden} namespaces=${live.session?.namespaces ?? []} />` : null}`;
 }
 
-/** Why the server ends a stream that is one too many of this viewer. */
+/** The reason with which the server ends a stream beyond the limit of the viewer. */
 export const TOO_MANY = "too many streams";
 
 function TooMany() {
-  return html`<div class="notice warn" role="status"><b>Too many windows of yours are open: close one and reload.</b></div>`;
+  return html`<div class="notice warn" role="status"><b>You have too many windows of this page open: close one and reload.</b></div>`;
 }
 
 /** @param {{live: import("./live.js").Live}} props */
@@ -133,7 +133,7 @@ function staleTitle(live) {
   return live.state === "open" ? "Waiting for the server of this page." : "No connection to the server of this page.";
 }
 
-/** What the viewer may not read, with the roles that would allow it, and what could not be shown (it has no role). @param {{hidden: import("./wire.js").Hidden[], namespaces: string[]}} props */
+/** What the viewer may not read, with the roles that would allow it, and what could not be shown (without a role). @param {{hidden: import("./wire.js").Hidden[], namespaces: string[]}} props */
 function HiddenNotice({ hidden, namespaces }) {
   const refused = hidden.filter((one) => one.role);
   const unshown = hidden.filter((one) => !one.role);
@@ -144,7 +144,7 @@ function HiddenNotice({ hidden, namespaces }) {
 /** @param {{refused: import("./wire.js").Hidden[], namespaces: string[]}} props */
 function Forbidden({ refused, namespaces }) {
   const all = refused.map((one) => one.what).join("; ");
-  const title = refused.some((one) => one.isSubject) ? "You may not read this; whether it exists is not known." : namespaces.length ? `${plural(namespaces.length, "namespace")} shown; others are hidden from you.` : "Some of it is hidden from you.";
+  const title = refused.some((one) => one.isSubject) ? "You may not read this; whether it exists is unknown." : namespaces.length ? `${plural(namespaces.length, "namespace")} shown; others are hidden from you.` : "Some of it is hidden from you.";
   return html`<div class="notice"><b>${title}</b>
     ${all.length < LONG ? html`<span class="faint">You may not read ${all}.</span>` : null}
     ${refused.map(
@@ -153,10 +153,10 @@ function Forbidden({ refused, namespaces }) {
     )}</div>`;
 }
 
-/** Characters that are read at a glance. */
+/** Longer texts, in characters, are shown with the details. */
 const LONG = 160;
 
-/** In the place of a view whose stream gave no rows yet: nothing for 150 ms, then a skeleton, or why there is none. @param {{live: import("./live.js").Live, what: string}} props */
+/** Shown before a view has its first rows: nothing for 150 ms, then a skeleton, or why there are no rows. @param {{live: import("./live.js").Live, what: string}} props */
 export function Pending({ live, what }) {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
@@ -168,7 +168,7 @@ export function Pending({ live, what }) {
   if (live.state === "queued") return html`<${Notices} live=${live} />`;
   if (live.ended === TOO_MANY) return html`<${TooMany} />`;
   if (live.broken.size && live.state === "open") return html`<div class="notice warn" role="status"><b>${live.isAway ? "The cluster does not answer." : NOT_ALL}</b><span>Retrying.</span><span class="faint">${[...live.broken.values()][0]?.why}</span></div>`;
-  if (live.lost && live.state !== "open") return html`<div class="notice warn" role="status"><b>No connection to the server of this page.</b><span>Retrying. Does <code>shunter ui</code> still run?</span></div>`;
+  if (live.lost && live.state !== "open") return html`<div class="notice warn" role="status"><b>No connection to the server of this page.</b><span>Retrying. Is <code>shunter ui</code> still running?</span></div>`;
   return isSlow ? html`<div class="skeleton" role="status" aria-label=${`Loading ${what}`}>${[1, 2, 3, 4, 5, 6].map((n) => html`<i key=${n}></i>`)}</div>` : null;
 }
 

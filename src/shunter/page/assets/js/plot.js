@@ -1,4 +1,4 @@
-/** One picture of some curves: axes, lines, the values where one points. A stretch that is dragged over is looked at closer. */
+/** A plot of curves: axes, lines, the values at the pointer. Dragging over a range zooms into it. */
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import { figure } from "./format.js";
 
@@ -7,13 +7,13 @@ const LEFT = 56;
 const RIGHT = 8;
 const TOP = 8;
 const BOTTOM = 26;
-/** Pixels between two labels of an axis, at least. */
+/** The least distance between two labels of an axis, in pixels. */
 const APART_X = 90;
 const APART_Y = 45;
-/** Pixels that are no dragging yet. */
+/** A shorter movement of the pointer, in pixels, is a click. */
 const CLICK = 5;
 const HIGHEST = 1e300;
-/** Classes of lines, c0 and so on. */
+/** The number of classes of lines: c0 and so on. */
 const COLOURS = 8;
 
 /**
@@ -21,11 +21,11 @@ const COLOURS = 8;
  * @typedef {[number, number]} Span from, to
  */
 
-/** @param {{curves: Curve[], xs: number[], unit: string, label: string}} props `xs`: all places that have a value, in order; `unit` is what they count */
+/** @param {{curves: Curve[], xs: number[], unit: string, label: string}} props `xs`: all x that have a value, in order; `unit`: what x counts */
 export function Plot({ curves, xs, unit, label }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [width, setWidth] = useState(0);
-  const [closer, setCloser] = useState(/** @type {Span | null} */ (null));
+  const [zoom, setZoom] = useState(/** @type {Span | null} */ (null));
   const [dragged, setDragged] = useState(/** @type {Span | null} */ (null));
   const [pointed, setPointed] = useState(/** @type {number | null} */ (null));
   useEffect(() => {
@@ -35,7 +35,7 @@ export function Plot({ curves, xs, unit, label }) {
   }, []);
   const inner = Math.max(1, width - LEFT - RIGHT);
   const high = HEIGHT - TOP - BOTTOM;
-  const spanX = closer ?? widened([xs[0] ?? 0, xs.at(-1) ?? 0], 0);
+  const spanX = zoom ?? widened([xs[0] ?? 0, xs.at(-1) ?? 0], 0);
   const spanY = useMemo(() => heightOf(curves, spanX), [curves, spanX[0], spanX[1]]);
   const toX = (/** @type {number} */ x) => ((x - spanX[0]) / (spanX[1] - spanX[0])) * inner;
   const toY = (/** @type {number} */ y) => high - ((y - spanY[0]) / (spanY[1] - spanY[0])) * high;
@@ -56,12 +56,12 @@ export function Plot({ curves, xs, unit, label }) {
     setDragged([pixel(event), pixel(event)]);
   };
   const onUp = () => {
-    if (dragged && Math.abs(dragged[1] - dragged[0]) > CLICK) setCloser(widened([valueAt(Math.min(...dragged)), valueAt(Math.max(...dragged))], 0));
+    if (dragged && Math.abs(dragged[1] - dragged[0]) > CLICK) setZoom(widened([valueAt(Math.min(...dragged)), valueAt(Math.max(...dragged))], 0));
     setDragged(null);
   };
   const at = pointed !== null && pointed >= spanX[0] && pointed <= spanX[1] ? pointed : null;
   return html`<div class="curve" ref=${place}>
-    <svg width=${width} height=${HEIGHT} role="img" aria-label=${label} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerCancel=${() => setDragged(null)} onPointerLeave=${() => setPointed(null)} onDblClick=${() => setCloser(null)}>
+    <svg width=${width} height=${HEIGHT} role="img" aria-label=${label} onPointerMove=${onMove} onPointerDown=${onDown} onPointerUp=${onUp} onPointerCancel=${() => setDragged(null)} onPointerLeave=${() => setPointed(null)} onDblClick=${() => setZoom(null)}>
       ${onX.map((x) => html`<text key=${`x${x}`} x=${LEFT + toX(x)} y=${HEIGHT - 8} text-anchor="middle">${x.toLocaleString("en-US")}</text>`)}
       ${onY.map((y) => html`<text key=${`y${y}`} x=${LEFT - 8} y=${TOP + toY(y) + 4} text-anchor="end">${figure(y)}</text>`)}
       <svg x=${LEFT} y=${TOP} width=${inner} height=${high}>
@@ -73,21 +73,21 @@ export function Plot({ curves, xs, unit, label }) {
     </svg>
     <div class="legend">${at === null ? null : html`<span>${unit} <b>${at.toLocaleString("en-US")}</b></span>`}
       ${curves.map((curve, index) => html`<span key=${curve.title}><i class=${`c${index % COLOURS}`}></i>${curve.title}${at === null ? null : html` <b>${valueText(curve, at)}</b>`}</span>`)}
-      ${closer ? html`<button class="plain" onClick=${() => setCloser(null)}>Whole curve</button>` : null}</div></div>`;
+      ${zoom ? html`<button class="plain" onClick=${() => setZoom(null)}>Whole curve</button>` : null}</div></div>`;
 }
 
 /** @param {Curve} curve @param {number} index @param {(x: number) => number} toX @param {(y: number) => number} toY */
 function line({ title, points }, index, toX, toY) {
-  /** Stretches between values that are no numbers, which leave a gap. @type {string[][]} */
-  const stretches = [[]];
+  /** Segments between values that are not finite, which leave a gap. @type {string[][]} */
+  const segments = [[]];
   for (const [x, y] of points) {
-    if (y === null) stretches.push([]);
-    else stretches.at(-1)?.push(`${toX(x).toFixed(1)} ${toY(y).toFixed(1)}`);
+    if (y === null) segments.push([]);
+    else segments.at(-1)?.push(`${toX(x).toFixed(1)} ${toY(y).toFixed(1)}`);
   }
-  const isFew = stretches.reduce((sum, one) => sum + one.length, 0) < 3;
-  const drawn = isFew ? "" : stretches.filter((one) => one.length > 1).map((one) => `M${one.join("L")}`).join("");
-  // A line of no length with round ends is a point.
-  const alone = stretches.filter((one) => isFew || one.length === 1).flat().map((place) => `M${place}h0`).join("");
+  const isFew = segments.reduce((sum, one) => sum + one.length, 0) < 3;
+  const drawn = isFew ? "" : segments.filter((one) => one.length > 1).map((one) => `M${one.join("L")}`).join("");
+  // A line of length 0 with round ends is drawn as a point.
+  const alone = segments.filter((one) => isFew || one.length === 1).flat().map((place) => `M${place}h0`).join("");
   return [drawn, alone].map((d, part) => (d ? html`<path key=${`${title} ${part}`} class=${`line c${index % COLOURS} ${part ? "points" : ""}`} d=${d} />` : null));
 }
 
@@ -97,13 +97,13 @@ function valueText(curve, at) {
   return value === null || value === undefined ? "-" : figure(value);
 }
 
-/** Between the lowest and the highest value in a span of x, with some room. @param {Curve[]} curves @param {Span} span @returns {Span} */
+/** From the lowest to the highest value in a span of x, with a margin. @param {Curve[]} curves @param {Span} span @returns {Span} */
 function heightOf(curves, [from, to]) {
   let [low, high] = [Infinity, -Infinity];
   for (const { points } of curves) {
     for (const [x, y] of points) {
       if (y === null || x < from || x > to) continue;
-      // The difference of two numbers has to be one, too.
+      // The difference of low and high has to be finite as well.
       low = Math.min(low, Math.max(y, -HIGHEST));
       high = Math.max(high, Math.min(y, HIGHEST));
     }
@@ -111,7 +111,7 @@ function heightOf(curves, [from, to]) {
   return low > high ? [0, 1] : widened([low, high], 0.05);
 }
 
-/** With room of this share at both ends, and never of no length. @param {Span} span @param {number} share @returns {Span} */
+/** The span with a margin of this share at both ends; its length is never 0. @param {Span} span @param {number} share @returns {Span} */
 function widened([from, to], share) {
   const room = to > from ? (to - from) * share : Math.abs(from) / 10 || 1;
   return [from - room, to + room];
@@ -126,15 +126,15 @@ export function ticks([from, to], most) {
   return Array.from({ length: Math.max(0, Math.floor(to / step + 1e-9) - first + 1) }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-/** The one of sorted numbers that is closest; null of none. @param {number[]} sorted @param {number} wanted */
-export function nearest(sorted, wanted) {
+/** The closest of sorted numbers; null if there are none. @param {number[]} sorted @param {number} target */
+export function nearest(sorted, target) {
   let [low, high] = [0, sorted.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (/** @type {number} */ (sorted[middle]) < wanted) low = middle + 1;
+    if (/** @type {number} */ (sorted[middle]) < target) low = middle + 1;
     else high = middle;
   }
   const [before, after] = [sorted[low - 1], sorted[low]];
   if (after === undefined) return null;
-  return before !== undefined && wanted - before < after - wanted ? before : after;
+  return before !== undefined && target - before < after - target ? before : after;
 }

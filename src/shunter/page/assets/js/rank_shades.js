@@ -1,9 +1,9 @@
-/** By what the ranks are coloured, and what is said of one. Pure. */
+/** The values by which ranks can be coloured, the facts of a rank as text, and lists of ranks (`0,3-5`). Pure. */
 import { age, bytes, count, percent } from "./format.js";
 
 /** @typedef {import("./wire.js").Rank} Rank */
 
-/** Of a rank, the share of the highest value, 0 to 1; undefined where it is not known. @type {Record<string, {title: string, value: (rank: Rank) => number | undefined}>} */
+/** The title of each value, and the value of a rank; undefined if unknown. @type {Record<string, {title: string, value: (rank: Rank) => number | undefined}>} */
 export const SHADES = {
   state: { title: "state", value: () => undefined },
   restarts: { title: "restarts", value: (rank) => rank.restarts ?? 0 },
@@ -13,7 +13,7 @@ export const SHADES = {
   pace: { title: "step time", value: (rank) => rank.stepSeconds },
 };
 
-/** Those that at least one rank has a value for. @param {Rank[]} rows */
+/** The state, and the values that are known and above 0 for at least one rank. @param {Rank[]} rows */
 export function usefulShades(rows) {
   return Object.keys(SHADES).filter((id) => id === "state" || rows.some((row) => (SHADES[id]?.value(row) ?? 0) > 0));
 }
@@ -33,12 +33,12 @@ export function levels(rows, shade) {
   );
 }
 
-/** In the order of the ranks; those without a number last. @param {Rank[]} rows */
+/** Rows by rank; those without a number last. @param {Rank[]} rows */
 export function byRank(rows) {
   return [...rows].sort((one, other) => (one.rank ?? Infinity) - (other.rank ?? Infinity) || (one.label < other.label ? -1 : 1));
 }
 
-/** All that is known of a rank, in one line. @param {Rank} rank @param {number} now */
+/** The facts of a rank in one line. @param {Rank} rank @param {number} now */
 export function rankFacts(rank, now) {
   const memory = rank.memory === undefined ? "" : rank.memoryLimit ? `${bytes(rank.memory)} of ${bytes(rank.memoryLimit)} (${percent(rank.memory / rank.memoryLimit)})` : bytes(rank.memory);
   return [
@@ -58,7 +58,7 @@ export function rankFacts(rank, now) {
     .join(", ");
 }
 
-/** Ranks named by `0,3-5`, as a test of a rank's number; everything where it is empty. @param {string} text @returns {(rank: number | undefined) => boolean} */
+/** Whether a rank is in a list such as `0,3-5`; an empty list contains all. @param {string} text @returns {(rank: number | undefined) => boolean} */
 export function rankFilter(text) {
   if (!text.trim()) return () => true;
   const spans = text.split(",").map((part) => part.trim().split("-").map(Number));
@@ -67,7 +67,7 @@ export function rankFilter(text) {
 
 const MOST_NAMED = 1000;
 
-/** The numbers that `0,3-5` names, at most a thousand. @param {string} text */
+/** The numbers in a list such as `0,3-5`, at most a thousand. @param {string} text */
 export function rankNumbers(text) {
   const numbers = text.split(",").flatMap((part) => {
     const [from = NaN, to = from] = part.trim().split("-").map(Number);

@@ -20,7 +20,7 @@ export function Ranks({ rows, job, chosen, onChoose, now }) {
   if (!ranks.length) return null;
   const isNumbered = ranks.length < NUMBERED_BELOW;
   const index = Math.min(active, ranks.length - 1);
-  const looked = ranks.find((rank) => rank.id === hovered) ?? ranks[index];
+  const inspected = ranks.find((rank) => rank.id === hovered) ?? ranks[index];
   const toggle = (/** @type {Rank} */ rank) => {
     if (rank.rank === undefined) return;
     const now = ranks.map((one) => one.rank).filter((one) => one !== undefined && isChosen(one));
@@ -56,10 +56,10 @@ export function Ranks({ rows, job, chosen, onChoose, now }) {
       ${ranks.map(
         (rank, at) => html`<${Cell} key=${rank.id} rank=${rank} at=${at} isActive=${at === index} isSelected=${rank.rank !== undefined && isChosen(rank.rank)} level=${shades?.get(rank.id) ?? ""} isNumbered=${isNumbered} />`,
       )}</div>
-    <div class="inspector">${looked ? html`<b>rank ${looked.rank ?? looked.label}</b> ${rankFacts(looked, now)}` : null}</div></section>`;
+    <div class="inspector">${inspected ? html`<b>rank ${inspected.rank ?? inspected.label}</b> ${rankFacts(inspected, now)}` : null}</div></section>`;
 }
 
-/** Fields of a rank that its cell shows: others, such as what it uses, change all the time. @type {(keyof Rank)[]} */
+/** The fields of a rank that its cell shows; others, such as its usage, change often. @type {(keyof Rank)[]} */
 const SHOWN = ["id", "rank", "label", "pod", "node", "state", "reason", "differs", "step"];
 
 class Cell extends Component {
@@ -72,7 +72,7 @@ class Cell extends Component {
   /** @param {any} props */
   render({ rank, at, isActive, isSelected, level, isNumbered }) {
     const /** @type {Rank} */ row = rank;
-    // The state stands in the cell already.
+    // The cell already shows the state.
     const differs = row.differs ? row.differs.replace(new RegExp(`^${row.state}(: |$)`, "i"), "") : "";
     const name = `rank ${row.rank ?? row.label}, ${row.state}${row.differs ? `, ${row.differs}` : ""}`;
     return html`<i id=${`rank-${at}`} data-id=${row.id} role="option" aria-selected=${isSelected} aria-label=${isNumbered ? undefined : name} class=${`${row.state} ${level} ${row.differs ? "differs" : ""} ${isActive ? "active" : ""}`}>
@@ -82,7 +82,7 @@ class Cell extends Component {
 
 const CELL = 16;
 
-/** Names of nodes differ at their end. @param {string} name */
+/** The end of a node's name, where names differ. @param {string} name */
 function ending(name) {
   return name.length > CELL ? `\u2026${name.slice(1 - CELL)}` : name;
 }

@@ -1,4 +1,4 @@
-/** URLs of the page, both ways. Pure, but for `navigate`, which changes the address and says so. */
+/** URLs of the page, parsed and built. Pure, except `navigate` and `goBack`. */
 
 /**
  * @typedef {{view: "jobs", filter: JobFilter}
@@ -23,7 +23,7 @@ export function parse(path, search) {
     return {
       view: "jobs",
       filter: {
-        // `failed` too, as people type it.
+        // In any case, such as `failed`.
         states: query.getAll("state").map((state) => state.slice(0, 1).toUpperCase() + state.slice(1).toLowerCase()),
         namespaces: query.getAll("namespace"),
         find: query.get("find") ?? "",
@@ -72,7 +72,7 @@ export function apiUrl(path, parameters = {}) {
   return withQuery(`/api/${path.split("/").map(encodeURIComponent).join("/")}`, query);
 }
 
-/** Shows another URL; `replace` for what needs no step back, such as a letter typed. @param {string} url @param {{replace?: boolean}} [how] */
+/** Shows another URL; with `replace` without a new history entry, such as for each letter typed. @param {string} url @param {{replace?: boolean}} [how] */
 export function navigate(url, { replace = false } = {}) {
   if (url === location.pathname + location.search) return;
   if (replace) history.replaceState(history.state, "", url);
@@ -80,7 +80,7 @@ export function navigate(url, { replace = false } = {}) {
   dispatchEvent(new Event("shunter:navigate"));
 }
 
-/** Shows the view before this one, or `url` where this window began with this one. @param {string} url */
+/** Shows the previous view, or `url` if this is the first view of the window. @param {string} url */
 export function goBack(url) {
   if (history.state?.isFollowed) history.back();
   else navigate(url);

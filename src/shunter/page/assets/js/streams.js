@@ -1,22 +1,23 @@
 /**
- * Event streams over fetch: unlike EventSource they tell the status and the words of a refusal. A browser opens six connections to
- * a host, so at most SLOTS streams are open at once in all its tabs, counted by Web Locks; who gets none is told and waits.
+ * Event streams over fetch, which, unlike EventSource, give status and body of an error. A browser opens six connections to a host,
+ * so at most SLOTS streams are open at once in all tabs, counted by Web Locks; others wait ("queued").
  */
 
 export const SLOTS = 5;
 const SILENCE = 40_000;
 const LONGEST_PAUSE = 8_000;
-/** A stream that lived so long had no failure before it: one that breaks at once, again and again, is not asked for at once. */
+/** A stream that was open for longer resets the pause before reconnecting; one that breaks at once again and again does not. */
 const LASTING = 5_000;
 
 /**
  * @typedef {{message: string, remedy: string, status: number, url: string}} Refusal
  * @typedef {"connecting" | "open" | "retrying" | "queued" | "refused" | "ended"} StreamState
- *   queued: all connections are taken by other tabs; refused: the server said no and will say so again; ended: the server ended it.
+ *   queued: other tabs use all connections; refused: the server answered with an error that a retry would not change; ended: the
+ *   server ended the stream.
  * @typedef {{onEvent: (name: string, data: any) => void, onState: (state: StreamState, refusal?: Refusal) => void}} Listener
  */
 
-/** Opens `url` until `close` is called; reconnects by itself, and closes while the tab is hidden. @param {string} url @param {Listener} listener */
+/** Opens `url` and reconnects until the returned function is called; closed while the tab is hidden. @param {string} url @param {Listener} listener */
 export function openStream(url, listener) {
   let closed = false;
   let isDone = false;
@@ -49,7 +50,7 @@ export function openStream(url, listener) {
   };
 }
 
-/** Connects again and again, until the server ends the stream or refuses it for good. @param {string} url @param {Listener} listener @param {AbortController} control */
+/** Connects and reconnects until the server ends the stream or refuses it. @param {string} url @param {Listener} listener @param {AbortController} control */
 async function keepOpen(url, listener, control) {
   let failures = 0;
   listener.onState("connecting");
@@ -62,7 +63,7 @@ async function keepOpen(url, listener, control) {
     if (outcome !== "broken" && outcome.status >= 400 && outcome.status < 500 && outcome.status !== 429) {
       return listener.onState("refused", outcome);
     }
-    // The first try comes at once and quietly: a network interface that appears breaks every connection (ERR_NETWORK_CHANGED).
+    // The first retry is immediate and not reported: a network interface that appears breaks all connections (ERR_NETWORK_CHANGED).
     if (failures) listener.onState("retrying", outcome === "broken" ? undefined : outcome);
     await pause(failures ? Math.min(LONGEST_PAUSE, 500 * 2 ** (failures - 1)) : 50, control.signal);
     failures++;
@@ -81,7 +82,7 @@ async function once(url, listener, control) {
     listener.onState("open");
     let ended = false;
     const parser = eventParser((name, data) => {
-      // A server that stops may come back: rows stay until it does.
+      // A server that stops may be restarted: rows stay until then.
       if (name === "end" && data.why === "stopped") return;
       listener.onEvent(name, data);
       if (name === "end") ended = true;
@@ -104,11 +105,11 @@ async function once(url, listener, control) {
   }
 }
 
-/** A function that takes pieces of an event stream's text and calls back with each whole event. @param {(name: string, data: any) => void} onEvent */
+/** Returns a function that takes the text of an event stream piece by piece, and calls `onEvent` for each complete event. @param {(name: string, data: any) => void} onEvent */
 export function eventParser(onEvent) {
   let rest = "";
   return (/** @type {string} */ piece) => {
-    // A long event comes in many pieces: only what is new is looked through for its end.
+    // A long event comes in many pieces: its end is searched only in the new one.
     const from = Math.max(0, rest.length - 1);
     rest += piece;
     if (rest.indexOf("\n\n", from) < 0) return;
@@ -126,14 +127,14 @@ export function eventParser(onEvent) {
   };
 }
 
-/** What the server says of a request that it refused. @param {Response} answer @returns {Promise<Refusal>} */
+/** The error in an answer. @param {Response} answer @returns {Promise<Refusal>} */
 export async function refusal(answer) {
   /** @type {{message?: string, remedy?: string, url?: string}} */
-  const said = await answer.json().catch(() => ({}));
-  return { status: answer.status, message: said.message || `The server answered ${answer.status} ${answer.statusText}.`, remedy: said.remedy ?? "", url: said.url ?? "" };
+  const body = await answer.json().catch(() => ({}));
+  return { status: answer.status, message: body.message || `The server answered ${answer.status} ${answer.statusText}.`, remedy: body.remedy ?? "", url: body.url ?? "" };
 }
 
-/** A GET that is tried once more when the network changed below it. @param {string} url */
+/** A GET that is retried once, as a network change fails all requests. @param {string} url */
 export async function get(url) {
   try {
     return await fetch(url, { cache: "no-store" });
@@ -156,8 +157,8 @@ async function withSlot(signal, onQueued, work) {
   }
   onQueued();
   const queue = new AbortController();
-  const give_up = () => queue.abort();
-  signal.addEventListener("abort", give_up);
+  const leaveQueue = () => queue.abort();
+  signal.addEventListener("abort", leaveQueue);
   await new Promise((resolve) => {
     let isTaken = false;
     for (const name of names) {
@@ -172,7 +173,7 @@ async function withSlot(signal, onQueued, work) {
         .catch(() => signal.aborted && resolve(undefined));
     }
   });
-  signal.removeEventListener("abort", give_up);
+  signal.removeEventListener("abort", leaveQueue);
 }
 
 /** @param {number} milliseconds @param {AbortSignal} signal */

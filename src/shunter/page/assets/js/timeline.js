@@ -1,4 +1,4 @@
-/** What happened to the job, newest at the bottom, as a story is read. */
+/** The timeline of the job, newest entry at the bottom. */
 import { html } from "./html.js";
 import { clock, dateTime } from "./format.js";
 

@@ -1,4 +1,4 @@
-/** Why the job does not train: the doctor's verdicts with their evidence, or the one line that the list shows. */
+/** Why the job does not train: the doctor's verdicts with their evidence or, without any, the cause that the list shows. */
 import { html } from "./html.js";
 import { Remedy } from "./parts.js";
 

@@ -13,9 +13,9 @@ export function Yaml({ job, onClose }) {
     let isCurrent = true;
     get(apiUrl(`yaml/${job.namespace}/${job.kind}/${job.name}`, { reveal: isRevealed ? "true" : undefined }))
       .then(async (answer) => {
-        const said = answer.ok ? "" : (await refusal(answer)).message;
+        const problem = answer.ok ? "" : (await refusal(answer)).message;
         const body = answer.ok ? await answer.text() : "";
-        if (isCurrent) (setText(body), setTrouble(said));
+        if (isCurrent) (setText(body), setTrouble(problem));
       })
       .catch(() => isCurrent && setTrouble("No connection to the server of this page."));
     return () => {
