@@ -113,7 +113,7 @@ def test_a_port_that_is_taken(page_cluster: EmbeddedCluster) -> None:
             assert found is not None
             assert port < found <= port + 20
             process.send_signal(signal.SIGINT)
-            assert f"port {port} is taken: using {found}" in process.communicate(timeout=30)[1]
+            assert f"port {port} is in use: using {found}" in process.communicate(timeout=30)[1]
 
 
 def test_a_namespace_leads_to_its_jobs(page_cluster: EmbeddedCluster) -> None:
@@ -143,7 +143,7 @@ def test_without_the_scripts_of_others_the_command_is_named(
 ) -> None:
     code = f"import pathlib, shunter.page.assets as a; a.require_vendor(pathlib.Path({str(tmp_path)!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "Put them there with: make setup" in done.stderr
+    assert "Get them with: make setup" in done.stderr
 
 
 # In a cluster.
@@ -231,9 +231,9 @@ def test_serve_behind_a_proxy_that_shows_its_certificate(page_cluster: EmbeddedC
         (["--auth", "proxy"], "any client that reaches this port could impersonate any viewer"),
         (["--auth", "proxy", "--proxy-client-ca", "FILE"], "client certificates need TLS"),
         (["--auth", "proxy", "--proxy-secret-file", "FILE"], "it has 5 bytes"),
-        (["--url", "http://shunter.example.com"], "by https only"),
-        (["--url", "shunter.example.com"], "this is no address"),
-        (["--frame-ancestors", "*"], "this is no origin"),
+        (["--url", "http://shunter.example.com"], "http is allowed only on this machine"),
+        (["--url", "shunter.example.com"], "not the address of a page"),
+        (["--frame-ancestors", "*"], "not an origin"),
         (["--server", "http://api.example.com"], "tokens are sent by https only"),
     ],
 )

@@ -186,6 +186,6 @@ def test_an_event_is_one_block_whatever_is_in_it() -> None:
 
 
 def test_what_changes_no_row_delays_the_next_change_by_little() -> None:
-    assert pause_after(0.004, is_news=True) == PACE_SECONDS
-    assert pause_after(0.004, is_news=False) == pytest.approx(0.02)
-    assert pause_after(1.0, is_news=False) == PACE_SECONDS
+    assert pause_after(0.004, has_changed=True) == PACE_SECONDS
+    assert pause_after(0.004, has_changed=False) == pytest.approx(0.02)
+    assert pause_after(1.0, has_changed=False) == PACE_SECONDS

@@ -123,7 +123,7 @@ def test_a_job_that_was_made_again_under_its_name_is_not_touched(
     remade = tab.job("PyTorchJob", "bert", lambda job: job["uid"] != seen["uid"] and named(job))
     for action in ("suspend", "rerun", "delete"):
         answer = tab.act(action, remade, uid=seen["uid"])
-        assert (answer.status, "another one of its name" in answer.json["message"]) == (409, True)
+        assert (answer.status, "another job of this name" in answer.json["message"]) == (409, True)
     assert (
         json.loads(page_cluster.kubectl("get", "pytorchjobs", "-n", page_namespace, "-o", "json"))["items"][0]["metadata"]["uid"]
         == remade["uid"]

@@ -1,8 +1,7 @@
-"""Does what a viewer asked for with a job.
+"""Performs a viewer's action on a job.
 
-A job that has changed since it was shown, or was deleted and made again under its name, is left alone (Conflict, 409). Every
-write has the uid and resourceVersion of the job that was looked at as its preconditions; a status written in between is no change
-that matters, and the job is looked at again.
+If the job has changed since it was shown, or was deleted and created again, nothing is done (Conflict, 409). Every write has the
+uid and resourceVersion that were read before as preconditions; if only the status was written in between, it is tried again.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _TRIES = 3
 
 
 async def act(viewer: Viewer, action: ActionName, request: ActionRequest) -> Answer:
-    """Does it. Conflict when the job is not the one, or not as, the viewer saw; InputError for an action that makes no sense for
-    the job; NotFound when it is gone."""
+    """Performs the action. Raises Conflict if the job has changed since it was shown, InputError for an action that its state
+    excludes, and NotFound if the job was deleted."""
     resource = resource_of_kind(request.kind)
     for is_last in (*[False] * (_TRIES - 1), True):
         job = await get_job(viewer.client, resource, request.namespace, request.name)
-        _require_seen(job, request)
+        _require_unchanged(job, request)
         if action not in {one.name for one in offered(job, VERBS.values(), Commands())}:
-            raise InputError(f"{action}: {title_of(job)} is not in a state for it.", "Look at the job again.")
+            raise InputError(f"{action}: not possible in the current state of {title_of(job)}.", "Look at the job again.")
         try:
             return await _ACTIONS[action](viewer, resource, job)
         except Conflict:
@@ -47,13 +46,13 @@ async def act(viewer: Viewer, action: ActionName, request: ActionRequest) -> Ans
     raise AssertionError
 
 
-def _require_seen(job: Json, request: ActionRequest) -> None:
-    """Conflict for another job than the request is about, or one that has changed since."""
+def _require_unchanged(job: Json, request: ActionRequest) -> None:
+    """Raises Conflict if the job is another one than that of the request, or has changed in spec or state."""
     metadata = job["metadata"]
-    is_alike = (metadata.get("generation", 0), STATES[job_state(job)]) == (request.generation, request.state)
+    is_unchanged = (metadata.get("generation", 0), STATES[job_state(job)]) == (request.generation, request.state)
     if metadata["uid"] != request.uid:
-        problem = "was deleted, and another one of its name was made"
-    elif metadata["resourceVersion"] != request.resource_version and not is_alike:
+        problem = "was deleted, and another job of this name was created"
+    elif metadata["resourceVersion"] != request.resource_version and not is_unchanged:
         problem = "has changed since it was shown"
     else:
         return
@@ -85,8 +84,8 @@ async def _rerun(viewer: Viewer, resource: Resource, job: Json) -> Answer:
 
 async def _patch(client: Client, resource: Resource, job: Json, *, suspend: bool) -> None:
     metadata = job["metadata"]
-    seen = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-    patch = {"metadata": seen, **suspend_patch(job, suspend=suspend)}
+    precondition = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    patch = {"metadata": precondition, **suspend_patch(job, suspend=suspend)}
     await client.patch(resource, metadata["name"], metadata["namespace"], patch)
 
 

@@ -1,4 +1,4 @@
-"""What a viewer may do with a job, and the command line that does the same. `offered` and `get_command` are pure."""
+"""The actions that a viewer may perform on a job, each with its command line. `offered` and `get_command` are pure."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from shunter.operator.suspension import suspend_command
 from shunter.page.wire import Action, ActionName
 
 VERBS: Mapping[ActionName, str] = {"suspend": "patch", "resume": "patch", "delete": "delete", "rerun": "create"}
-"""What an action needs to be allowed."""
+"""The permission that each action needs."""
 
 
 class Commands(NamedTuple):
-    """How command lines name the cluster."""
+    """How shown command lines select the cluster."""
 
     options: str = ""
-    """Of shunter; begins with a blank."""
+    """Options of shunter; begins with a blank."""
     kubectl: str = "kubectl"
 
 
 def offered(job: Json, verbs: Collection[str], commands: Commands) -> tuple[Action, ...]:
-    """The actions that make sense for the job as it is, of those that the allowed `verbs` suffice for. Pure. A job in a queue of
-    Kueue is neither suspended nor resumed: Kueue does that, and would undo it."""
+    """The actions that the job's state and the permitted `verbs` allow. Pure. A job in a queue of Kueue is neither suspended nor
+    resumed, because Kueue would undo it."""
     metadata = job["metadata"]
     if metadata.get("deletionTimestamp"):
         return ()
@@ -45,12 +45,12 @@ def offered(job: Json, verbs: Collection[str], commands: Commands) -> tuple[Acti
 
 
 def get_command(job: Json, commands: Commands) -> str:
-    """What shows the job in a terminal."""
+    """The command line that shows the job in a terminal."""
     metadata = job["metadata"]
     return f"{commands.kubectl} get {job['kind'].lower()} {shlex.quote(metadata['name'])} -n {metadata['namespace']} -o yaml"
 
 
 async def allowed_verbs(client: Client, resource: Resource, namespace: str) -> frozenset[str]:
-    """Those of the verbs that actions need and the viewer may use, as the API server says."""
+    """The verbs of `VERBS` that the viewer is allowed, according to the API server."""
     requests = [Request(verb, resource, namespace) for verb in sorted(set(VERBS.values()))]
     return frozenset(request.verb for request, is_allowed in (await allowed(client, requests)).items() if is_allowed)

@@ -1,4 +1,4 @@
-"""Addresses of the page: its routes, and what may stand in them. Pure; what is no name never reaches the API server."""
+"""Addresses of the page: its routes, and the checks of their parameters. Pure. Only valid names reach the API server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shunter.page.wire import ActionName
 QUERY_LIMIT = 16_000
 """Characters."""
 MOST_NAMESPACES = 50
-"""Of one stream: each is watched for each kind of jobs."""
+"""The limit of one stream: each namespace is watched for each kind of job."""
 
 _JOB = r"/(?P<namespace>[^/]+)/(?P<kind>[^/]+)/(?P<name>[^/]+)"
 
@@ -43,18 +43,18 @@ ROUTES = (
 
 
 def view_parameters(query: str) -> Parameters:
-    """Those of a stream's address. Raises RefusedError for what is no name."""
+    """The parameters in a stream's address. Raises RefusedError for an invalid name."""
     pairs = _pairs(query)
     namespaces = tuple(dict.fromkeys(value for name, value in pairs if name == "namespace" and value))
     if len(namespaces) > MOST_NAMESPACES:
         message = f"the address names {len(namespaces)} namespaces; at most {MOST_NAMESPACES} are shown at once."
-        raise RefusedError(Refusal(400, message, "Name fewer, or none: then all are shown that you may list."))
+        raise RefusedError(Refusal(400, message, "Name fewer, or none to see all that you may list."))
     values = dict(reversed(pairs))
     return _checked(Parameters(namespaces, values.get("kind", ""), values.get("name", "")))
 
 
 def job_parameters(match: Mapping[str, str]) -> Parameters:
-    """Those of a path. Raises RefusedError for what is no name."""
+    """The parameters in a path. Raises RefusedError for an invalid or missing name."""
     found = Parameters((match["namespace"],), match["kind"], match["name"])
     if not all((found.namespace, found.kind, found.name)):
         raise RefusedError(Refusal(400, "namespace, kind and name of the job are needed."))
@@ -62,7 +62,7 @@ def job_parameters(match: Mapping[str, str]) -> Parameters:
 
 
 def log_query(query: str) -> LogQuery:
-    """Raises RefusedError for what is no number."""
+    """The query of a log. Raises RefusedError for a value that is not a number."""
     values = dict(reversed(_pairs(query)))
     ranks, since = values.get("ranks", ""), values.get("since", "") or "0"
     numbers = [each for each in ranks.split(",") if each]

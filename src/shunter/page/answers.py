@@ -1,4 +1,4 @@
-"""The functions behind the routes that are asked once, or follow logs: each looks up its job with the viewer's credentials."""
+"""The functions behind the routes other than event streams of views. Each looks up its job with the viewer's credentials."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from shunter.page.wire import LogLines, MoveDetail
 
 
 async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, Json]:
-    """NotFound when it is gone; InputError for a kind that is not shown."""
+    """The job and its resource. Raises NotFound if there is none, and InputError for a kind that is not shown."""
     resource = resource_of_kind(parameters.kind)
     return resource, await get_job(viewer.client, resource, parameters.namespace, parameters.name)
 
 
 async def follow_logs(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:
-    """Yields the lines, in pieces. Of a job that is followed the first piece is empty. Raises what `found_job` does."""
+    """Yields the lines, in pieces; with `follow`, the first piece is empty. Raises what `found_job` does."""
     resource, found_object = await found_job(viewer, job)
     if query.follow:
-        yield LogLines(lines=())  # The stream is open, whether something is written or not.
+        yield LogLines(lines=())  # So that the stream opens before the first line is written.
     async with aclosing(frames(viewer.client, resource, found_object, query)) as found:
         async for frame in found:
             yield frame
 
 
 async def log_file(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[bytes]:
-    """Yields the whole log, in pieces, as `whole_log` has it: `find`, `since` and `follow` of the query do not count."""
+    """Yields the whole log, in pieces (`whole_log`). Ignores `find`, `since` and `follow` of the query."""
     _, found = await found_job(viewer, job)
     async with aclosing(whole_log(viewer.client, found, query.ranks)) as pieces:
         async for piece in pieces:
@@ -45,7 +45,7 @@ async def log_file(viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGen
 
 
 async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> str:
-    """The text of the job, or of one of its pods. InputError for a pod that is another job's, NotFound for one that is gone."""
+    """YAML of the job, or of one of its pods. Raises InputError for a pod of another job, and NotFound if there is none."""
     _, found = await found_job(viewer, job)
     if pod:
         shown = PODS.typed(await viewer.client.get(PODS, pod, job.namespace))
@@ -56,7 +56,7 @@ async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> st
 
 
 async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
-    """Imports the migration with the first of them, in a thread: that takes longer than a log has to wait."""
+    """The migration of one v1 job. The first call imports the code in a thread, as that would block the event loop for long."""
     module = await asyncio.to_thread(import_module, "shunter.page.move_detail")
     found: MoveDetail = await module.move(viewer, job)
     return found

@@ -1,8 +1,8 @@
-"""The page's own files, and the shell that holds them together: read once when the page starts.
+"""The page's static files, read once when the page starts.
 
-`assets/shell.html` is the same for every address. In it `{{importmap}}` becomes the content of `assets/importmap.json`, which
-says where the scripts of others are, `{{boot}}` that of `assets/boot.js`, which starts the page, and `{{preloads}}` a link for
-each of our modules, which are then asked for at once. These are sent without their comments, which are an eighth of the page.
+`assets/shell.html` is the HTML of every address. In it, `{{importmap}}` is replaced by `assets/importmap.json`, which locates the
+vendored scripts, `{{boot}}` by `assets/boot.js`, which starts the page, and `{{preloads}}` by a link for each module of the page,
+so that browsers request them at once. Modules are sent without their comments, which would be an eighth of the page.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 TYPES_ONLY = "js/wire.js"
-"""Imported in comments alone."""
+"""Used only in comments, for type checks; not served."""
 _COMMENT = re.compile(r"/\*\*.*?\*/ ?|^[ \t]*//.*?$", re.DOTALL | re.MULTILINE)
 _PACKED = (".css", ".html", ".js", ".json", ".mjs", ".svg")
-"""What is worth compressing."""
+"""Types that are compressed."""
 
 
 class Asset:
@@ -48,13 +48,13 @@ class Asset:
 
     @cached_property
     def gzipped(self) -> bytes:
-        """Empty where that is no gain."""
+        """Empty if compression does not make it smaller."""
         packed = gzip.compress(self.body, 9, mtime=0) if self._is_packed else b""
         return packed if len(packed) < len(self.body) else b""
 
 
 class Assets:
-    """All files by their path below `/assets/`; what is not here is not served."""
+    """All files, by their path below `/assets/`; no others are served."""
 
     def __init__(self, root: Path = ASSETS) -> None:
         files = sorted(path for path in root.rglob("*") if path.suffix in TYPES and path.is_file())
@@ -66,7 +66,7 @@ class Assets:
 
     @property
     def script_hash(self) -> str:
-        """Of the inline scripts, the import map and the boot script, as a Content-Security-Policy names them."""
+        """The sources of the inline scripts (import map and boot script) for a Content-Security-Policy."""
         digests = (hashlib.sha256(text.encode()).digest() for text in (self.import_map, self.boot))
         return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
@@ -82,13 +82,11 @@ def _sent(name: str, path: Path) -> bytes:
 
 
 def without_comments(script: str) -> str:
-    """One of our modules without its block comments and those that have a line of their own; every line keeps its number."""
+    """A module without its `/** */` comments and its `//` comments on lines of their own; line numbers stay the same."""
     return _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), script)
 
 
 def require_vendor(root: Path = ASSETS) -> None:
-    """EnvironmentProblem, naming the command, where the scripts of others were not put in place: only in a source tree."""
+    """Raises EnvironmentProblem if the vendored scripts are missing, which happens only in a source tree."""
     if not any((root / VENDOR).glob("*.js")):
-        raise EnvironmentProblem(
-            f"the scripts that the page needs are not in {root / VENDOR}.", "Put them there with: make setup"
-        )
+        raise EnvironmentProblem(f"the scripts that the page needs are not in {root / VENDOR}.", "Get them with: make setup")

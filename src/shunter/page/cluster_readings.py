@@ -1,4 +1,4 @@
-"""What the Cluster view reads beside its watches: the operator, Kueue's queues, the server's version."""
+"""What the Cluster view reads besides its watches: the operator, Kueue's queues, the server's version."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from shunter.operator.webhook_names import VALIDATORS
 from shunter.page.wire import QueueRow
 
 OPERATOR_KINDS = (DEPLOYMENTS, LEASES, VALIDATING_WEBHOOKS)
-"""What `operator_state` lists."""
+"""The resources that `operator_state` lists."""
 QUEUES = (
     Resource(kueue.GROUP, kueue.VERSIONS[0], "LocalQueue", "localqueues"),
     Resource(kueue.GROUP, kueue.VERSIONS[0], "ClusterQueue", "clusterqueues", namespaced=False),
 )
-"""What `queue_rows` lists, of the version that is served."""
+"""The resources that `queue_rows` lists, in the version that is served."""
 
 
 class OperatorState(NamedTuple):
-    """What is known of Shunter's operator; None where it could not be read."""
+    """Objects of Shunter's operator; None if they cannot be read."""
 
     deployments: list[Json] | None
     leases: list[Json] | None
@@ -39,7 +39,7 @@ class OperatorState(NamedTuple):
 
 
 async def server_version(client: Client) -> str:
-    """`v1.36.0`; empty where the server does not say. Raises ApiError."""
+    """`v1.36.0`; empty if the server does not return it. Raises ApiError."""
     try:
         return str(msgspec.json.decode(await client.raw("GET", "/version")).get("gitVersion", ""))
     except (Forbidden, NotFound):
@@ -47,7 +47,7 @@ async def server_version(client: Client) -> str:
 
 
 async def operator_state(client: Client) -> OperatorState:
-    """Looks in all namespaces: where it was installed is not known. Raises ApiError."""
+    """Reads the operator's objects in all namespaces, as its own is unknown. Raises ApiError."""
     named = f"metadata.name={OPERATOR}"
     deployments, leases, webhooks = await asyncio.gather(
         _listed(client, DEPLOYMENTS, field_selector=named),
@@ -60,9 +60,8 @@ async def operator_state(client: Client) -> OperatorState:
 
 
 def operator_text(state: OperatorState, read: datetime, *, is_embedded: bool = False) -> str:
-    """`2 of 2 replicas ready, leader shunter-operator-a, v0.3; webhooks registered`, as it was when it was read. Pure. What could
-    not be read is left out. The operator of an embedded cluster is a process beside its API server: it has neither a Deployment
-    nor a lease."""
+    """`2 of 2 replicas ready, leader shunter-operator-a, v0.3; webhooks registered`, at the time `read`. Pure. What cannot be
+    read is left out. The operator of an embedded cluster is a process without Deployment and lease."""
     parts = ["a process of the embedded cluster"] if is_embedded else []
     if state.deployments:
         ready = sum(int((one.get("status") or {}).get("readyReplicas") or 0) for one in state.deployments)
@@ -81,7 +80,7 @@ def operator_text(state: OperatorState, read: datetime, *, is_embedded: bool = F
 
 
 async def queue_rows(client: Client) -> list[QueueRow]:
-    """The LocalQueues of Kueue; none where it is not served. Raises ApiError."""
+    """The LocalQueues of Kueue; none if it is not installed. Raises ApiError."""
     version = kueue.newest_version(await served_versions(client))
     if version is None:
         return []
@@ -92,7 +91,7 @@ async def queue_rows(client: Client) -> list[QueueRow]:
 
 
 def queue_row(queue: Json, cluster_queues: Mapping[str, Json]) -> QueueRow:
-    """One LocalQueue with the quota of its ClusterQueue, `?` as far as that is not known. Pure."""
+    """One LocalQueue with the quota of its ClusterQueue, `?` if that is unknown. Pure."""
     metadata, status = queue["metadata"], queue.get("status") or {}
     name = str((queue.get("spec") or {}).get("clusterQueue") or "")
     nominal = dict(_nominal(cluster_queues.get(name)))
@@ -122,7 +121,7 @@ def _nominal(cluster_queue: Json | None) -> Iterable[tuple[str, str]]:
 
 
 async def _listed(client: Client, resource: Resource, *, field_selector: str = "") -> list[Json] | None:
-    """None where it may not be listed, or is not served. Raises ApiError."""
+    """None if it may not be listed, or is not served. Raises ApiError."""
     try:
         return list((await client.list(resource, "", field_selector=field_selector)).items)
     except (Forbidden, NotFound):

@@ -1,5 +1,5 @@
-"""What v1 jobs would become, for the Migration view: converted and proved in another thread, once for each version of what their
-users wrote and of the ConfigMaps that it names. Decides nothing that `shunter migrate` does not."""
+"""Conversions of v1 jobs for the Migration view, by the functions of `shunter migrate`: converted and proved in a thread, once
+for each version of the job's spec and of the ConfigMaps that it names."""
 
 from __future__ import annotations
 
@@ -28,66 +28,68 @@ from shunter.migrate.survey.inventory.classes import JobClass
 from shunter.operator.overview import is_finished
 
 AT_ONCE = 20
-"""Jobs of one look; more are looked at next time."""
+"""How many jobs are converted by one call of `Conversions.of`; others follow with the next calls."""
 CONFIG_MAP_SECONDS = 60.0
 """How often the ConfigMaps of a job are read again."""
 
 
 class Candidate(NamedTuple):
-    """A v1 job as it is kept: what its user wrote as JSON, and the options that are meant for it."""
+    """A v1 job to convert, as JSON, with the options of its conversion."""
 
     title: str
     object: bytes
     key: tuple[str, bool, bytes]
-    """What its conversion depends on beside ConfigMaps: what its user wrote, whether it has finished, and the options."""
+    """What its conversion depends on besides ConfigMaps: a digest of what the user wrote, whether it has finished, the
+    options."""
     options: Options
     names_config_maps: bool
 
 
 class Conversion(NamedTuple):
-    """What is shown of the conversion of one job; credentials are hidden."""
+    """What is shown of the conversion of one job. Credentials are masked."""
 
     job_class: JobClass
     findings: int
-    """That stand."""
+    """The number of findings that are not suppressed."""
     blocking: tuple[str, ...]
-    """The blocking ones in prose."""
+    """The messages of the blocking findings."""
     topics: tuple[str, ...]
-    """Ids of the blocking ones."""
+    """The ids of the blocking findings."""
     proof: str
 
 
 class _Known(NamedTuple):
     key: tuple[str, bool, bytes]
     config_maps: str
-    """The digest of what was read of them."""
+    """A digest of the ConfigMaps."""
     read: float
-    """When they were read, by the monotonic clock."""
+    """When they were read; monotonic clock, seconds."""
     conversion: Conversion
 
 
 class Conversions:
-    """By the title of the job."""
+    """The conversions of the jobs of a cluster, kept until a job, its options or its ConfigMaps change."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
+        """By the title of the job."""
 
     async def of(self, client: Client, candidates: Sequence[Candidate]) -> Mapping[str, Conversion]:
-        """Those that are known by now; looks at some of the others, and at those whose ConfigMaps may have changed. May raise
-        ApiError."""
+        """The conversions that are known, by the title of the job, after converting up to `AT_ONCE` of the others and of those
+        whose ConfigMaps may have changed. May raise ApiError."""
         keys = {one.title: one.key for one in candidates}
         self._known = {title: found for title, found in self._known.items() if keys.get(title) == found.key}
         now = time.monotonic()
         missing = [one for one in candidates if one.title not in self._known]
         again = [one for one in candidates if one.title in self._known and self._is_due(one, now)]
         for one in [*missing, *again][:AT_ONCE]:
-            await self._look(client, one, now)
+            await self._convert(client, one, now)
         return {title: found.conversion for title, found in self._known.items()}
 
     def _is_due(self, one: Candidate, now: float) -> bool:
         return one.names_config_maps and now - self._known[one.title].read >= CONFIG_MAP_SECONDS
 
-    async def _look(self, client: Client, one: Candidate, now: float) -> None:
+    async def _convert(self, client: Client, one: Candidate, now: float) -> None:
         source = SourceObject(msgspec.json.decode(one.object), CLUSTER)
         others, unread = await named_config_maps(client, [source])
         mark, before = digest_of(msgspec.json.encode([others, unread])), self._known.get(one.title)
@@ -110,13 +112,13 @@ def candidate(job: Json, options: Options) -> Candidate:
 
 
 def looked_at(source: SourceObject, options: Options, others: Sequence[Json]) -> Job:
-    """A job that stands alone, with its findings, proof and manifests; credentials are hidden. Pure. `others` are the ConfigMaps
-    that it names."""
+    """One job, converted, with its findings, proof and manifests; credentials are masked. Pure. `others` are the ConfigMaps that
+    it names."""
     return gathered(converted([source], options, others), {}, datetime.now(UTC), is_live=True).jobs[0]
 
 
 def conversion_of(job: Job, unread: Sequence[str]) -> Conversion:
-    """What is shown of it. Pure. `unread` is what of its ConfigMaps may not be read."""
+    """What is shown of the conversion. Pure. `unread` names the ConfigMaps that may not be read."""
     standing = [finding for finding in findings_of(job) if not finding.suppressed]
     blocking = [finding for finding in standing if finding.is_blocking]
     return Conversion(
@@ -129,13 +131,13 @@ def conversion_of(job: Job, unread: Sequence[str]) -> Conversion:
 
 
 def findings_of(job: Job) -> Iterator[Finding]:
-    """Those of its conversion, and of the proof."""
+    """The findings of the conversion and of the proof."""
     yield from job.outcome.findings
     yield from job.ladder.findings if job.ladder is not None else ()
 
 
 def _proof_text(ladder: Ladder | None) -> str:
-    """How far the proof reaches, in half a sentence."""
+    """The highest stage of the proof that holds, in words."""
     if ladder is None:
         return ""
     if ladder.reached is None:

@@ -1,4 +1,4 @@
-"""Memory that was freed and that the process still has."""
+"""Returning freed memory to the operating system."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import suppress
 
 
 def return_freed_memory() -> None:
-    """Gives the system back what was freed, where the C library keeps it (glibc): a large list leaves megabytes behind."""
+    """Returns freed memory that glibc keeps for the process: after a large list that is megabytes. No effect with other C
+    libraries."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)

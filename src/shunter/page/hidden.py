@@ -1,4 +1,4 @@
-"""What a viewer may not read, in words, with the Role that would allow it. Pure."""
+"""Messages about what a viewer may not read, with the Role that would allow it. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Refused(NamedTuple):
 
     resource: Resource
     namespace: str
-    """Empty: in all of them, or of a kind that is in none."""
+    """Empty: all namespaces, or a cluster-scoped resource."""
     consequence: str
     is_subject: bool = False
     """As in `Watch`."""
 
 
 def hidden(refused: Iterable[Refused], user: str, shown: Sequence[str] = ()) -> tuple[Hidden, ...]:
-    """One for each namespace and consequence. `shown` are the namespaces that are read where all together may not be."""
+    """One for each namespace and consequence. `shown` are the namespaces that are listed because not all may be."""
     groups: dict[tuple[str, bool, str, bool], set[Resource]] = {}
     for one in refused:
         groups.setdefault((one.namespace, one.resource.namespaced, one.consequence, one.is_subject), set()).add(one.resource)
@@ -54,7 +54,7 @@ def _consequence(namespace: str, consequence: str, shown: Sequence[str]) -> str:
 
 
 def _role(resources: Iterable[Resource], namespace: str, user: str) -> str:
-    """YAML, and the command that binds it as a comment."""
+    """YAML of the Role, with the command that binds it as a comment."""
     from_group: dict[str, set[str]] = {}
     for resource in resources:
         from_group.setdefault(resource.group, set()).add(resource.plural)

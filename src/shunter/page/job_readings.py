@@ -1,7 +1,7 @@
-"""What the Job view reads beside its watches: why the job does not train, the doctor's verdicts, what its pods use.
+"""What the Job view reads besides its watches: why the job does not train, the doctor's verdicts, the usage of its pods.
 
-No pod is entered and no Secret is read for the page. What takes long to work out for a job of a thousand ranks is done in
-threads: meanwhile the page tells all that changes.
+It runs nothing in pods and reads no Secrets. What takes long for a job of a thousand ranks is computed in threads, so that the
+page sends changes meanwhile.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from shunter.operator.causes import Evidence, cause, runs_in_full
 from shunter.operator.overview import is_finished, job_state, moment, pod_selector
 
 MOST_LOGS = 32
-"""Ranks of a job that runs whose logs the doctor reads; of larger ones it reads them when something is wrong."""
+"""The doctor reads the logs of a job whose ranks are all up only if it has no more ranks than this."""
 MOST_FAILED_LOGS = 64
-"""Ranks whose logs it reads then, those that failed first."""
-LOOK_SECONDS = 10.0
-"""Between two looks of the doctor at one job, at least."""
-LEAST_SECONDS = 2.0
-"""The same, where the job has come into another state, or another of its ranks has failed."""
-REST = 15.0
-"""The same, in times of what the last look took: that of a thousand ranks in trouble takes a second."""
-CALM_SECONDS = 60.0
-"""The same, of a job that runs in full."""
+"""How many ranks' logs the doctor reads, failed ranks first."""
+DIAGNOSIS_SECONDS = 10.0
+"""The pause between two diagnoses of a job, at least."""
+STATE_CHANGE_SECONDS = 2.0
+"""The same after the job has changed its state, or another rank has failed."""
+PAUSE_FACTOR = 15.0
+"""The same as a multiple of the last diagnosis's duration, which is a second for a thousand ranks with problems."""
+ALL_UP_SECONDS = 60.0
+"""The same for a job whose ranks are all up."""
 
 
 class Usage(NamedTuple):
-    """What a pod uses: cores and bytes."""
+    """What a pod uses: cores, and bytes of memory."""
 
     cpu: float
     memory: int
 
 
 class Diagnosis(NamedTuple):
-    """What was found about one version of the job."""
+    """The diagnosis of one version of the job."""
 
     uid: str
     why: str = ""
@@ -58,62 +58,66 @@ class Diagnosis(NamedTuple):
     unread: tuple[str, ...] = ()
     """Kinds that could not be read."""
     state: str = ""
-    """Of the job then: of another state it says nothing. Empty: nothing was found yet."""
+    """The state of the job at that time; the diagnosis is not shown in another. Empty: there is none yet."""
 
 
 class Diagnosing:
-    """Looks at one job again and again; the doctor looks less often than what is cheap."""
+    """Diagnoses one job repeatedly: its cause each time, the doctor's verdicts, which cost more, less often."""
 
     def __init__(self) -> None:
         self._last = Diagnosis("")
-        self._looked = float("-inf")
+        self._diagnosed = float("-inf")
+        """When the doctor ran last; monotonic clock, seconds."""
         self._took = 0.0
-        self._seen: object = None
+        """How long that took, in seconds."""
+        self._version: object = None
+        """Of the finished job and its pods, as of the last call."""
         self._state: object = None
+        """The job's state and failures when the doctor ran last."""
 
     async def read(
         self, client: Client, job: Json, pods: Callable[[], Sequence[Json]], events: Sequence[Json] | None
     ) -> Diagnosis:
-        """`pods` makes those that are watched, in a thread; `events` are those that are watched, None where they may not be.
-        Raises ApiError."""
+        """`pods` returns the watched pods, and is called in a thread; `events` are the watched events, None if the viewer may not
+        read them. Raises ApiError."""
         uid = job["metadata"]["uid"]
         evidence, is_well = await asyncio.to_thread(_first_evidence, job, pods, events or ())
         if uid != self._last.uid:
-            self._last, self._looked = Diagnosis(uid), float("-inf")
-        job_is = job_state(job)
-        state = (job_is, (job.get("status") or {}).get("rankFailures"))
-        seen = _version(job, evidence.pods) if is_finished(job) else None
-        if seen is not None and seen == self._seen and state == self._state:
+            self._last, self._diagnosed = Diagnosis(uid), float("-inf")
+        current = job_state(job)
+        state = (current, (job.get("status") or {}).get("rankFailures"))
+        version = _version(job, evidence.pods) if is_finished(job) else None
+        if version is not None and version == self._version and state == self._state:
             return self._last
         if not is_finished(job) and not is_well:
             evidence = await completed(client, job, evidence)
         why, remedy = await _why(client, job, evidence)
-        report, now = self._last.report if self._last.state == job_is else None, time.monotonic()
-        pause = CALM_SECONDS if is_well else max(LOOK_SECONDS, REST * self._took)
-        if now - self._looked >= (LEAST_SECONDS if state != self._state else pause):
-            self._looked, self._state = now, state
+        report, now = self._last.report if self._last.state == current else None, time.monotonic()
+        pause = ALL_UP_SECONDS if is_well else max(DIAGNOSIS_SECONDS, PAUSE_FACTOR * self._took)
+        if now - self._diagnosed >= (STATE_CHANGE_SECONDS if state != self._state else pause):
+            self._diagnosed, self._state = now, state
             report = await _report(client, job, evidence, events, is_well=is_well)
             self._took = time.monotonic() - now
-        self._seen = seen
-        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), job_is)
+        self._version = version
+        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), current)
         self._last = found if found != self._last else self._last
         return self._last
 
 
 def _first_evidence(job: Json, pods: Callable[[], Sequence[Json]], events: Sequence[Json]) -> tuple[Evidence, bool]:
-    """What is watched of the job, and whether it runs in full."""
+    """The watched pods and events of the job, and whether all its ranks are up."""
     own = own_pods(job, pods())
     return Evidence(pods=own, events=events), runs_in_full(job, own)
 
 
 def _version(job: Json, own: Sequence[Json]) -> object:
-    """Of a job and its pods; equal where nothing has changed."""
+    """A value that changes with the job and its pods."""
     metadata = job["metadata"]
     return metadata["uid"], metadata.get("resourceVersion"), [(pod["metadata"]["uid"], pod.get("status")) for pod in own]
 
 
 async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]:
-    """The headline: what keeps the job from training, or why it failed."""
+    """Sentence and remedy: why the job does not train, or why it failed; empty if it trains."""
     if job_state(job) == "Failed":
         pods = list(evidence.pods)
         ended = why_failed(job, pods, events_about(job, pods, evidence), await last_log_lines(client, job, pods))
@@ -126,8 +130,8 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
 async def _report(
     client: Client, job: Json, evidence: Evidence, events: Sequence[Json] | None, *, is_well: bool
 ) -> Report | None:
-    """The doctor's, from the API and logs; of a large job that runs in full from what is there already. None for one that has
-    succeeded, of which there is nothing to say."""
+    """The doctor's report from API objects and logs; for a large job whose ranks are all up from the given evidence only. None
+    for a succeeded job."""
     if job_state(job) == "Succeeded":
         return None
     if is_well and len(evidence.pods) > MOST_LOGS:
@@ -137,14 +141,14 @@ async def _report(
 
 
 async def usage(client: Client, job: Json, pods: Sequence[Json]) -> dict[str, Usage] | None:
-    """Of these pods of the job, by their uid, where the cluster serves metrics; None where it does not, or not to this viewer.
-    What a pod used that had the name before, or may have, is left out."""
+    """The usage of these pods of the job, by uid; None if the cluster serves no metrics, or not to this viewer. Metrics that may
+    be those of an earlier pod of the same name are left out."""
     try:
         page = await client.list(POD_METRICS, job["metadata"]["namespace"], label_selector=pod_selector(job))
     except (NotFound, Forbidden):
         return None
     except ApiError as error:
-        if error.code == 503:  # It is registered, and its server does not run.
+        if error.code == 503:  # The API is registered, but its server is not running.
             return None
         raise
     used = {item["metadata"]["name"]: item for item in page.items}
@@ -153,7 +157,7 @@ async def usage(client: Client, job: Json, pods: Sequence[Json]) -> dict[str, Us
 
 
 def _is_older(item: Json, pod: Json) -> bool:
-    """Whether what was measured ended before the pod of this metadata was made."""
+    """Whether the metrics were measured before the pod with this metadata was created."""
     measured, made = moment(item.get("timestamp")), moment(pod.get("creationTimestamp"))
     return measured is not None and made is not None and measured < made
 

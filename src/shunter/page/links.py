@@ -1,7 +1,7 @@
-"""Addresses that a job names of pages about it: its MLflow run, TensorBoard, Weights & Biases. Pure.
+"""Links to pages about a job elsewhere: its MLflow run, TensorBoard, Weights & Biases. Pure.
 
-They are text from a cluster. Only http and https are links, only out of the annotations and variables named here, and the page
-shows the host of each; nothing is ever fetched from them here.
+Their addresses are untrusted text from a cluster. Only http and https addresses in the annotations and variables named here
+become links, the page shows the host of each, and the server never fetches them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANNOTATIONS: Mapping[str, str] = {
     "shunter.dev/tracking-url": "Training run",
     "shunter.dev/dashboard-url": "Dashboard",
 }
-"""Annotations of a job whose value is an address, and what the link is called."""
+"""Annotations of a job whose value is an address, with the title of the link."""
 MOST = 8
 LONGEST = 2048
 _PLAIN = re.compile(r"[!#-;=?-\[\]_a-z~]+")
@@ -39,7 +39,7 @@ def links(job: Json) -> tuple[Link, ...]:
 
 
 def link_to(title: str, address: str) -> Link | None:
-    """None for what is no address of a page: another scheme, no host, a user or password in it, characters that none has."""
+    """None unless it is an http or https address with a host, without user and password, and only of characters of a URL."""
     if len(address) > LONGEST or _PLAIN.fullmatch(address) is None:
         return None
     try:
@@ -75,7 +75,7 @@ def _of_variables(job: Json) -> Iterator[tuple[str, str]]:
 
 
 def _variables(job: Json) -> dict[str, str]:
-    """Those of the container that trains, by what the job itself says; the first of several that name one."""
+    """The variables of the job's containers, as specified in the job itself; of equal names the first."""
     if is_v2(job):
         given = (job["spec"].get("trainer") or {}).get("env") or ()
     else:

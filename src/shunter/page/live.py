@@ -1,7 +1,7 @@
-"""The rows of one running view, and for each listener which of them it has not been told. Pure but for waiting.
+"""The rows of one running view, and for each listener the ids of the rows that it still has to be sent. Pure except for waiting.
 
-A listener holds ids, not events: however slow its reader is, what waits for it is bounded by the number of rows, and what it is
-told is always the present.
+A listener stores ids, not events: however slow its reader is, its backlog is limited by the number of rows, and it always gets
+the current rows.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def encoded(event: Event) -> bytes:
 
 
 class Break(NamedTuple):
-    """Something that keeps collections from being up to date."""
+    """Collections that are out of date, and why."""
 
     collections: frozenset[str]
     since: float
     """Seconds since 1970."""
     why: str
     is_away: bool
-    """The cluster does not answer."""
+    """The API server does not answer."""
 
 
 class Table:
-    """Rows by collection and id; what changes is noted for every listener."""
+    """Rows by collection and id; every listener is notified of changes."""
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[str, Row]] = {}
@@ -45,22 +45,22 @@ class Table:
         self._hidden: tuple[Hidden, ...] = ()
         self._listeners: set[Listener] = set()
         self.is_complete = False
-        """Everything has been read once: until then nothing is sent."""
+        """Everything has been read once: before that no rows are sent."""
 
     @property
     def listeners(self) -> int:
-        """How many there are: a view without any may be stopped."""
+        """The number of listeners; without any, the view may be stopped."""
         return len(self._listeners)
 
     def listen(self, session: Callable[[], Session]) -> Listener:
-        """To be closed. Its first event is a snapshot, once there is one; `session` says what stands in it."""
+        """A new listener, which the caller closes. Its first event is a snapshot, with the result of `session`."""
         listener = Listener(self, session)
         self._listeners.add(listener)
         return listener
 
     def replace(self, rows: Rows) -> bool:
-        """These are all rows now. Whether any of them is another than before."""
-        is_news, self.is_complete = not self.is_complete, True
+        """Replaces all rows. Returns whether any row has changed, or these are the first."""
+        has_changed, self.is_complete = not self.is_complete, True
         for collection in {*self._rows, *rows}:
             before = self._rows.get(collection, {})
             after = {row.id: row for row in rows.get(collection, ())}
@@ -68,16 +68,17 @@ class Table:
             changed += [id for id in before if id not in after]
             self._rows[collection] = after
             if changed:
-                is_news = True
+                has_changed = True
                 for listener in self._listeners:
                     listener.note(collection, changed)
-        if is_news:
+        if has_changed:
             self._wake()
-        return is_news
+        return has_changed
 
     def broken(self, cause: Hashable, collections: Iterable[str], since: float, why: str, *, is_away: bool = True) -> None:
-        """For this cause the rows of these are as they were at that time (seconds since 1970), or at an earlier one that was
-        given before. All else is as given last: a server that shuts down says so before it no longer answers."""
+        """Marks the collections as out of date because of `cause`, since that time (seconds since 1970), or an earlier one from a
+        previous call. The other values replace those of the previous call: a server that shuts down first says so, and then stops
+        answering."""
         known = self._breaks.get(cause)
         one = Break(frozenset(collections), min(since, known.since) if known else since, why, is_away)
         if one != known:
@@ -85,44 +86,44 @@ class Table:
             self._wake()
 
     def whole(self, cause: Hashable) -> None:
-        """This cause has passed; what others have broken is still out of date."""
+        """This cause has ended. Collections stay out of date while there is another cause."""
         if self._breaks.pop(cause, None) is not None:
             self._wake()
 
     def hide(self, hidden: tuple[Hidden, ...]) -> None:
-        """All that is missing on the page."""
+        """Sets what is missing on the page, replacing what was set before."""
         if hidden != self._hidden:
             self._hidden = hidden
             self._wake()
 
     def restart(self) -> None:
-        """What is shown has changed as a whole: each listener gets a snapshot."""
+        """Sends every listener a new snapshot."""
         for listener in self._listeners:
             listener.start_again()
 
     def end(self, why: str) -> None:
-        """The last event of all listeners."""
+        """Sends every listener its last event."""
         for listener in self._listeners:
             listener.end(why)
 
     def forget(self, listener: Listener) -> None:
-        """The listener gets no more events. Not an error for one that is forgotten already."""
+        """The listener gets no more events. May be called twice."""
         self._listeners.discard(listener)
 
     @property
     def rows(self) -> Mapping[str, Mapping[str, Row]]:
-        """By collection, then by id, in the order of the last `replace`. Not to be changed."""
+        """By collection, then by id, in the order of the last `replace`. Read-only."""
         return self._rows
 
     @property
     def gone(self) -> Mapping[str, Break]:
-        """Collections that are out of date, with the break that has lasted for longest."""
+        """Collections that are out of date, each with its oldest break."""
         breaks = sorted(self._breaks.values(), key=lambda one: one.since, reverse=True)
         return {collection: one for one in breaks for collection in sorted(one.collections)}
 
     @property
     def hidden(self) -> tuple[Hidden, ...]:
-        """What is missing on the page, as `hide` was told it last."""
+        """What is missing on the page, as set by the last `hide`."""
         return self._hidden
 
     def _wake(self) -> None:
@@ -131,7 +132,7 @@ class Table:
 
 
 class Listener:
-    """What one stream has been told of a table, and what it has not."""
+    """What one stream was sent of a table, and what it still has to be sent."""
 
     def __init__(self, table: Table, session: Callable[[], Session]) -> None:
         self._table = table
@@ -141,45 +142,45 @@ class Listener:
         self._hidden: tuple[Hidden, ...] = ()
         self._has_snapshot = False
         self._end = ""
-        self._news = asyncio.Event()
-        self._news.set()
+        self._has_events = asyncio.Event()
+        self._has_events.set()
 
     def note(self, collection: str, ids: Iterable[str]) -> None:
-        """Rows with these ids have changed or are gone. While a snapshot is due nothing is kept, as that holds all rows."""
+        """Rows with these ids have changed or are gone. Ignored while a snapshot is due, as that contains all rows."""
         if self._has_snapshot:
             self._changed.setdefault(collection, {}).update(dict.fromkeys(ids))
 
     def start_again(self) -> None:
-        """The next event is a snapshot; what waits is in it."""
+        """The next event is a snapshot; it replaces the backlog."""
         self._has_snapshot = False
         self._changed.clear()
         self.wake()
 
     def end(self, why: str) -> None:
-        """The next event is the last one and says why; what else waits is not sent."""
+        """The next event is the last one, with this reason; the backlog is dropped."""
         self._end = why
         self.wake()
 
     def wake(self) -> None:
-        """Lets `wait` return, whether there is something to tell or not."""
-        self._news.set()
+        """Lets `wait` return, whether there are events or not."""
+        self._has_events.set()
 
     def close(self) -> None:
-        """Must be called by whoever called `Table.listen`: the table keeps the listener until then."""
+        """To be called by the caller of `Table.listen`: the table keeps the listener until then."""
         self._table.forget(self)
 
     async def wait(self, seconds: float) -> bool:
-        """Whether there may be something to tell, which `take` knows; False after so many seconds."""
+        """Waits until there may be events for `take`. Returns False after so many seconds without any."""
         try:
             async with asyncio.timeout(seconds):
-                await self._news.wait()
+                await self._has_events.wait()
         except TimeoutError:
             return False
         return True
 
     def take(self, now: float) -> list[Event]:
-        """What there is to tell. `now` is seconds since 1970."""
-        self._news.clear()
+        """The events to send now. `now` is seconds since 1970."""
+        self._has_events.clear()
         if self._end:
             return [("end", {"why": self._end})]
         table = self._table
@@ -216,8 +217,8 @@ class Listener:
         gone, events = self._table.gone, list[Event]()
         for collection, one in gone.items():
             if self._gone.get(collection) != one:
-                told = {"since": round(now - one.since, 1), "why": one.why, "isAway": one.is_away}
-                events.append(("gone", {"collection": collection, **told}))
+                age = round(now - one.since, 1)
+                events.append(("gone", {"collection": collection, "since": age, "why": one.why, "isAway": one.is_away}))
         events += [("back", {"collection": collection}) for collection in self._gone if collection not in gone]
         self._gone = dict(gone)
         return events

@@ -1,4 +1,5 @@
-"""Log lines on their way to one browser, under a budget: what comes faster than it can be shown is counted, not sent. Pure."""
+"""A buffer of log lines for one browser, limited in size: lines that come faster than they are sent are skipped, and counted.
+Pure."""
 
 from __future__ import annotations
 
@@ -12,25 +13,25 @@ from shunter.kube.pods.log_times import split_time, time_of
 from shunter.page.wire import LogLines
 
 FRAME_BYTES = 64 * 1024
-"""Of one event, as JSON."""
+"""The limit of one event, as JSON."""
 FRAMES_A_SECOND = 20
 WAITING_BYTES = 4 * FRAME_BYTES
-"""Lines that wait for the next frames; beyond it the oldest are skipped."""
+"""The limit of lines that wait for the next frames; beyond it, the oldest are skipped."""
 _OVERHEAD = len(msgspec.json.encode(LogLines(lines=(), skipped=10**12)))
 
 Line = tuple[int | None, str, float, str]
 
 
 class Source(NamedTuple):
-    """Whose lines they are: rank (None for a pod that does not train) and `worker-1`, with the container where it is another
-    than the one that trains."""
+    """Where a line comes from: the rank (None for a pod that does not train) and a label such as `worker-1`, with the container
+    unless it is the one that trains."""
 
     rank: int | None
     label: str
 
 
 class LogBuffer:
-    """Lines that wait for the next frame. Only those that hold `find` are taken, in any case of letters."""
+    """Lines that wait for the next frame; only those that contain `find`, in upper or lower case."""
 
     def __init__(self, find: str = "") -> None:
         self._find = find.casefold()
@@ -41,16 +42,16 @@ class LogBuffer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next line, which is shorter than a frame, may make the oldest be skipped."""
+        """Whether another line, which is shorter than a frame, could cause the oldest ones to be skipped."""
         return self._bytes > WAITING_BYTES - FRAME_BYTES
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no frame to be sent. Skipped lines make one too, as it says how many there were."""
+        """Whether there is no frame to send. Skipped lines alone also make a frame, which has their number."""
         return not self._waiting and not self._skipped
 
     def add(self, source: Source, line: str) -> None:
-        """Takes one line, with the time that the kubelet puts before it."""
+        """Adds a line, which begins with the time that the kubelet writes before it."""
         stamp, text = split_time(line)
         text = visible_line(text)
         if self._find and self._find not in text.casefold():
@@ -66,7 +67,7 @@ class LogBuffer:
             self._skipped += 1
 
     def frame(self) -> LogLines | None:
-        """The next lines, in the order of their times as far as they wait together; None when there are none."""
+        """The next lines, the waiting ones in the order of their times; None if there are none."""
         if self.is_empty:
             return None
         self._waiting = deque(sorted(self._waiting, key=lambda waiting: waiting[0][2]))

@@ -1,7 +1,7 @@
-"""Logs of chosen ranks of one job: as frames for the page (`frames`), and whole as a file (`whole_log`).
+"""Logs of chosen ranks of one job: as frames for the page (`frames`), and complete as a file (`whole_log`).
 
-What to know before changing it: of a job that is followed lines are skipped where they come faster than a frame takes them; of
-what is read once none is, the reading waits instead. No line is ever held whole.
+When a job is followed, lines that come faster than frames can carry them are skipped; when its logs are read once, reading waits
+instead. At most `LONGEST_BYTES` of a line are kept.
 """
 
 from __future__ import annotations
@@ -32,27 +32,28 @@ from shunter.page.log_buffer import FRAMES_A_SECOND, LogBuffer, Source
 from shunter.page.wire import LogLines
 
 LONGEST_BYTES = 4 * LONGEST + 64
-"""Of a line, with the time before it, that are read: a character of UTF-8 has at most four."""
+"""How much of a line is read, with the time before it: a character of UTF-8 has at most four bytes."""
 MOST_LINES = 5_000
-"""Lines of what was written before, of all containers together, where neither `since` nor `find` says what is wanted."""
+"""How many of the last lines are read of all containers together, unless `since` or `find` selects them."""
 LEAST_LINES = 100
-"""Of each container."""
+"""The same for each container, at least."""
 MOST_CONTAINERS = 32
-"""Whose logs are read at the same time."""
+"""How many containers' logs are read at once."""
 BEAT_SECONDS = 15.0
-"""After so long without a frame an empty one is sent."""
+"""An empty frame is sent after so long without another."""
 _PAUSE_LINES = 200
-"""After so many lines of one container the others have their turn."""
+"""After so many lines of one container the event loop runs other tasks."""
 
 
 def frames(client: Client, resource: Resource, job: Json, request: LogQuery) -> AsyncGenerator[LogLines]:
-    """The lines, as far as the budget goes; ends when all was read, or, of a job that is followed, when it has ended."""
+    """Yields the lines, limited in rate (`log_buffer`). Ends when all logs have been read or, with `follow`, the job has
+    ended."""
     return _Reading(client, resource, job, request).frames()
 
 
 async def whole_log(client: Client, job: Json, chosen: frozenset[int]) -> AsyncGenerator[bytes]:
-    """The logs of the chosen ranks (all when empty), as they were written, one container after another; each line begins with
-    `[worker-1] ` where there are several containers. Holds no more than what comes at a time."""
+    """Yields the logs of the chosen ranks (empty: all) unchanged, one container after another, in chunks. With several
+    containers, each line begins with a prefix such as `[worker-1] `."""
     containers = list(_Runs(job, chosen).of(await pods_of(client, job)))
     for one in containers:
         begin = f"[{one.source.label}] ".encode() if len(containers) > 1 else b""
@@ -69,7 +70,7 @@ async def whole_log(client: Client, job: Json, chosen: frozenset[int]) -> AsyncG
                     yield (begin if is_new_line else b"") + text + (b"\n" if ends else b"")
                     is_new_line = ends
         except (NotFound, BadRequest):
-            continue  # It has not started, or its log is gone.
+            continue  # The container has not started, or its log was deleted.
         except ApiError as error:
             yield f"[{one.source.label}] the log could not be read: {visible(error.message)}\n".encode()
             continue
@@ -78,7 +79,7 @@ async def whole_log(client: Client, job: Json, chosen: frozenset[int]) -> AsyncG
 
 
 class _Container(NamedTuple):
-    """One run of a container that has begun."""
+    """One run of a container, which has started."""
 
     pod: Json
     container: str
@@ -100,8 +101,8 @@ class _Container(NamedTuple):
 
 
 class _Runs:
-    """The runs of containers whose log may be read, of the pods of one job. Looks at a pod when it changes, and at the ranks of
-    all only when one came or went: a job has a thousand."""
+    """The container runs of one job's pods. A pod is worked out when it changes, and the ranks of all pods only when one is added
+    or removed: a job may have a thousand."""
 
     def __init__(self, job: Json, chosen: frozenset[int]) -> None:
         self._chosen = chosen
@@ -109,31 +110,31 @@ class _Runs:
         self._places = Places(job)
         self._place_of: dict[str, Place] = {}
         self._rank_of: dict[str, int] | None = {}
-        """By the label of a place; None until it is worked out anew."""
+        """By the label of a place; None if it has to be worked out again."""
 
     def put(self, pod: Json) -> None:
-        """A pod that is new or has changed."""
+        """Adds a pod, or replaces it after a change."""
         uid, place = pod["metadata"]["uid"], self._places.of(pod)
         if self._place_of.get(uid) != place:
             self._place_of[uid], self._rank_of = place, None
 
     def remove(self, uid: str) -> None:
-        """A pod that is gone. The place of an initializer stays, as ranks are counted behind it."""
+        """Removes a deleted pod. The place of an initializer stays, as it determines which ranks are counted."""
         place = self._place_of.get(uid)
         if place is not None and place.trains:
             del self._place_of[uid]
             self._rank_of = None
 
     def of(self, pods: Sequence[Json]) -> Iterator[_Container]:
-        """Those of these pods, by rank."""
+        """The container runs of these pods, by rank."""
         for pod in pods:
             self.put(pod)
         for pod in sorted(pods, key=self._order):
             yield from self.of_one(pod)
 
     def of_one(self, pod: Json) -> Iterator[_Container]:
-        """Those of one pod, which was put; of one that was restarted in its pod the run before comes first. Containers of the
-        operator's own are left out unless they failed."""
+        """The container runs of one pod, passed to `put` before; of a restarted container, the previous run first. The operator's
+        own containers are left out unless they failed."""
         for one in container_statuses(pod):
             state, name, restarts = one.get("state") or {}, one["name"], int(one.get("restartCount", 0))
             has_run, runs = "terminated" in (one.get("lastState") or {}), "running" in state or "terminated" in state
@@ -171,7 +172,8 @@ class _Reading:
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
         self._free = asyncio.Semaphore(MOST_CONTAINERS)
-        self._begun: set[tuple[str, str, int]] = set()
+        self._started: set[tuple[str, str, int]] = set()
+        """Keys of the runs that are read, or were left out."""
         self._notes: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -195,8 +197,8 @@ class _Reading:
                     reading.result()
                     return
                 if time.monotonic() >= beat:
-                    # Writing it is how a reader that has gone is noticed; a reader that hears nothing asks again. Lines that come
-                    # may all lack what is searched for, so that this does not depend on them.
+                    # Writing notices a client that has disconnected, and a client without events reconnects. Lines that come do
+                    # not count: they may all lack the text to find.
                     yield LogLines(lines=())
                     beat = time.monotonic() + BEAT_SECONDS
                 self._changed.clear()
@@ -224,7 +226,7 @@ class _Reading:
         if not self._request.follow or is_finished(self._job):
             await self._drained()
             return
-        self._begun |= {one.key for one in found}
+        self._started |= {one.key for one in found}
         watching = [self._start(self._watch_pods())]
         await self._until_finished()
         for task in watching:
@@ -237,7 +239,7 @@ class _Reading:
             await asyncio.wait(self._tasks)
 
     def _begin(self, one: _Container, most: int | None) -> None:
-        self._begun.add(one.key)
+        self._started.add(one.key)
         self._start(self._read(one, most))
 
     def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
@@ -254,7 +256,8 @@ class _Reading:
         self._changed.set()
 
     async def _read(self, one: _Container, most: int | None) -> None:
-        """`most` lines from before, where the request does not say which are wanted; all where it is None."""
+        """Reads one run from its last `most` lines on; from the beginning if that is None, or the request has `find`; from
+        `since` if the request has it."""
         since, find = self._request.since, self._request.find
         part = LogPart(
             previous=one.is_previous,
@@ -285,22 +288,22 @@ class _Reading:
             await self._room.wait()
 
     async def _watch_pods(self) -> None:
-        """Reads the containers that start from now on, all of what they write."""
+        """Reads the logs of containers that start from now on, from the beginning."""
         selector = pod_selector(self._job)
-        async for seen in follow(self._client, PODS, self._namespace, label_selector=selector, keeps_objects=False):
-            if seen.gone:
-                self._runs.remove(seen.object["metadata"]["uid"])
+        async for change in follow(self._client, PODS, self._namespace, label_selector=selector, keeps_objects=False):
+            if change.gone:
+                self._runs.remove(change.object["metadata"]["uid"])
                 continue
-            if not is_pod_of(self._job, seen.object):
+            if not is_pod_of(self._job, change.object):
                 continue
-            self._runs.put(seen.object)
-            for one in self._runs.of_one(seen.object):
-                if one.key in self._begun:
+            self._runs.put(change.object)
+            for one in self._runs.of_one(change.object):
+                if one.key in self._started:
                     continue
                 if len(self._tasks) <= MOST_CONTAINERS:
                     self._begin(one, None)
                 else:
-                    self._begun.add(one.key)
+                    self._started.add(one.key)
                     self._notes.append(f"{one.source.label} is not followed: choose at most {MOST_CONTAINERS} ranks.")
                     self._changed.set()
 
@@ -309,9 +312,9 @@ class _Reading:
         named = f"metadata.name={metadata['name']}"
         changes = follow(self._client, self._resource, self._namespace, field_selector=named, known=[self._job])
         async with aclosing(changes):
-            async for seen in changes:
-                is_this = seen.object["metadata"]["uid"] == metadata["uid"]
-                if not is_this or seen.gone or is_finished(seen.object):
+            async for change in changes:
+                is_this = change.object["metadata"]["uid"] == metadata["uid"]
+                if not is_this or change.gone or is_finished(change.object):
                     return
 
     @property

@@ -1,6 +1,6 @@
-"""The page of one move: findings, both manifests, pods side by side, how far the proof reaches, and the comparison of the runs.
+"""The page of one migrated job: findings, both manifests, pods side by side, the proof, and the comparison of the runs.
 
-Worked out when it is asked for, in another thread; credentials are hidden in all texts.
+Computed on request, in a thread. Credentials are masked in all texts.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Rung
 
 COMPARE_SECONDS = 20.0
-"""How long the logs of both runs may take."""
+"""Timeout for reading both runs."""
 MOST_PODS = 200
 MOST_DIFFERENCES = 50
 LONGEST = 500
 
 _Aspect = tuple[str, str, str, str]
-"""What was compared of both runs, before, after, and the verdict with its reason."""
+"""The name of what is compared, the values of both runs, and the verdict with its reason."""
 
 
 async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
-    """Of one v1 job that is in the cluster. NotFound when it is gone; InputError for a job of another kind."""
+    """The migration of one v1 job in the cluster. Raises NotFound if there is none, and InputError for another kind."""
     client, resource = viewer.client, resource_of_kind(job.kind, live.KINDS)
     v1_job = await get_job(client, resource, job.namespace, job.name)
     title = title_of(v1_job)
@@ -85,7 +85,7 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
 
 
 async def _train_jobs(client: Client, namespace: str) -> tuple[list[Json], str]:
-    """Those of the namespace; none, and why, where they are not known."""
+    """The TrainJobs of the namespace, and an empty text; none, and the reason, if they cannot be listed."""
     try:
         return await jobs_of(client, TRAIN_JOBS, namespace), ""
     except ApiError as error:
@@ -102,24 +102,24 @@ def _unknown(what: str, why: str) -> _Aspect:
 
 
 async def _comparison(client: Client, job: Json, twin: Json, found: ReadPlan, plan: Path | None) -> tuple[_Aspect, ...]:
-    """Of both runs, once the TrainJob has ended and the v1 job has, or was moved by the plan, which kept its run."""
+    """The comparison of both runs, once both jobs have finished. For a v1 job that the plan moved, its saved run is used."""
     title = title_of(job)
     try:
         kept = saved_runs.saved(beside(plan, "runs"), title) if plan is not None and found.plan is not None else None
         if not is_finished(twin) or (kept is None and not is_finished(job)):
-            return _noted(twin)
+            return _recorded(twin)
         async with asyncio.timeout(COMPARE_SECONDS):
             before, after = await asyncio.gather(
                 saved_runs.original_run(client, job, kept, went_on=False),
                 run_of(client, twin),
             )
     except ShunterError as error:
-        return (*_noted(twin), _unknown("runs", error.message))
+        return (*_recorded(twin), _unknown("runs", error.message))
     except TimeoutError:
-        return (*_noted(twin), _unknown("runs", f"reading both logs takes longer than {COMPARE_SECONDS:.0f} seconds."))
+        return (*_recorded(twin), _unknown("runs", f"reading both logs takes longer than {COMPARE_SECONDS:.0f} seconds."))
     assert before is not None, "the job is there"
     return (
-        *_noted(twin),
+        *_recorded(twin),
         *(
             (one.name, _short(one.original), _short(one.successor), f"{one.verdict}: {one.why}" if one.why else one.verdict)
             for one in runs_compared(before, after, Tolerance()).aspects
@@ -127,8 +127,8 @@ async def _comparison(client: Client, job: Json, twin: Json, found: ReadPlan, pl
     )
 
 
-def _noted(twin: Json) -> tuple[_Aspect, ...]:
-    """The verdict of `migrate compare`, which may have had other tolerances."""
+def _recorded(twin: Json) -> tuple[_Aspect, ...]:
+    """The verdict that `migrate compare` recorded, possibly with other tolerances."""
     verdict, unseen = mark(twin, COMPARED), mark(twin, NOT_SEEN)
     if not verdict:
         return ()
@@ -166,7 +166,7 @@ def _finding(finding: Finding) -> FindingText:
 
 
 def _rungs(ladder: Ladder | None) -> Iterator[Rung]:
-    """All of them, also those that were not reached."""
+    """All stages of the proof, also those that were not reached."""
     tried = {step.rung: step for step in ladder.steps} if ladder is not None else {}
     for name, means in RUNGS.items():
         step = tried.get(name)
@@ -177,7 +177,7 @@ def _rungs(ladder: Ladder | None) -> Iterator[Rung]:
 
 
 def _pairs(pods: Comparison | None, known: set[str]) -> Iterator[PodPair]:
-    """Rank by rank, as far as differences are no mere expected ones."""
+    """The pods rank by rank, with their differences except expected ones."""
     if pods is None or pods.matched is None:
         return
     by_pair = grouped_by((one for one in pods.differences if one.verdict != "expected"), lambda one: one.pair.mark)
@@ -218,7 +218,7 @@ _MEANINGS = {
     "diff": "Show both sides, pod by pod",
     "test": "Try the conversion in a short run",
     "compare": "Compare the runs",
-    "backup": "Keep the job",
+    "backup": "Back up the job",
     "explain": "Explain a finding",
 }
-"""What the commands of `briefing.job_commands` are for."""
+"""The purpose of each command of `briefing.job_commands`."""

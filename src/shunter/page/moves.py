@@ -1,6 +1,6 @@
-"""How far each v1 job is on its way: the rows of the Migration view and of the page of one move, made by the same functions.
+"""How far the migration of each v1 job is: rows for the Migration view and for the page of one job, by the same functions.
 
-All but `read_plan` is pure.
+Pure, except `read_plan`.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from shunter.page.conversions import Conversion
 from shunter.page.wire import Move
 
 NOT_CHECKED = "not checked"
-"""The state of a job that has not been looked at yet, or could not be."""
+"""The state of a job that has not been converted yet, or cannot be checked."""
 STATES = (NOT_CHECKED, "ready", "blocked", "half done", "made", "running", "finished", "compared", "not moved", "gone")
 
 Listed = Mapping[str, Collection[str]]
-"""By kind: the namespaces of which objects were listed; an empty name is all of them, as is a kind that is not there."""
+"""By kind: the namespaces that were listed; an empty name is all of them, as is a missing kind."""
 
 
 class ReadPlan(NamedTuple):
-    """A plan as its file is now, with what its journal knows."""
+    """A plan, read from its file, with the records of its journal."""
 
     plan: Plan | None = None
     records: Sequence[Record] = ()
     problem: str = ""
-    """Why the plan, or a part of its journal, is not known."""
+    """Why the plan, or a part of its journal, could not be read."""
 
 
 async def read_plan(client: Client, file: Path | None) -> ReadPlan:
-    """The plan in a file, where there is one. It has to be of this cluster."""
+    """The plan in the file; an empty one without a file, or with `problem` if it is unreadable or of another cluster."""
     if file is None:
         return ReadPlan()
     try:
@@ -64,18 +64,18 @@ async def read_plan(client: Client, file: Path | None) -> ReadPlan:
 
 
 def options_of(plan: Plan | None, titles: Iterable[str]) -> dict[str, Options]:
-    """The options by which jobs are converted, by the titles of the jobs. Those of the inventory where there is no plan."""
+    """The options of the conversion, by the titles of the jobs; without a plan those of the inventory."""
     return plan.options_of_titles(titles) if plan is not None else dict.fromkeys(titles, Options(suspend=True))
 
 
 def waves(plan: Plan | None) -> Mapping[str, str]:
-    """Names of the waves in their order, with the reason for each; without a plan they are the classes of the inventory."""
+    """Names of the waves, in order, with the reason for each; without a plan, the classes of the inventory."""
     return dict[str, str](WAVES.items()) if plan is None else {wave.name: wave.why for wave in plan.waves}
 
 
 def twins_by_title(plan: Plan | None, train_jobs: Iterable[Json]) -> dict[str, Json]:
-    """The TrainJobs that the plan made, by the titles of their v1 jobs; without a plan the newest that was made of each, but for
-    trial runs."""
+    """The TrainJobs that the plan created, by the titles of their v1 jobs; without a plan, the newest TrainJob converted from
+    each, except trials."""
     ordered = sorted(train_jobs, key=lambda job: str(job["metadata"].get("creationTimestamp", "")))
     if plan is not None:
         return twins_of(plan.id, ordered)
@@ -89,8 +89,8 @@ def rows_of(
     known: Mapping[str, Conversion],
     listed: Listed,
 ) -> list[Row]:
-    """How far the jobs of the plan are; without one, the v1 jobs that are there. What is missing where it was not listed is not
-    said to be gone."""
+    """How far the jobs of the plan are; without a plan, all v1 jobs. Objects in namespaces that could not be listed do not count
+    as gone."""
     twins = twins_by_title(found.plan, train_jobs)
     if found.plan is not None:
         rows = progress(found.plan, found.records, jobs, twins.values()).rows
@@ -110,8 +110,8 @@ def place_of(row: Row) -> tuple[str, str, str]:
 
 
 def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed, plan: Path | None, options: str) -> Move:
-    """A row for the browser. A job of which nothing was made is ready, unless something blocks it, or it is not known whether
-    something was made of it. `plan` is the file of the plan that has the job, `options` are those of the page's commands."""
+    """A row for the browser. A job without a TrainJob is ready, unless a finding blocks it, or TrainJobs could not be listed.
+    `plan` is the file of the plan that contains the job, `options` are those of the page's commands."""
     kind, namespace, name = place_of(row)
     blocking = conversion.blocking if conversion is not None else ()
     state: str = row.stage
@@ -136,12 +136,12 @@ def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed,
 
 
 def plan_command(verb: str, plan: Path, options: str, *more: str) -> str:
-    """The line of a command of `shunter migrate` that takes a plan."""
+    """The command line of a `shunter migrate` command with `--plan`."""
     return f"shunter migrate {' '.join((verb, '--plan', shlex.quote(str(plan)), *more))}{options}"
 
 
 def _line(row: Row, conversion: Conversion | None, plan: Path | None, options: str) -> str:
-    """What to type next, whole; empty where no command helps. Of a job that is blocked, what explains why."""
+    """The next command line; empty if there is none. For a blocked job, the one that explains why."""
     kind, namespace, name = place_of(row)
     if row.stage == "to do" and conversion is not None and conversion.topics:
         return explaining(conversion.topics[0])
@@ -153,7 +153,7 @@ def _line(row: Row, conversion: Conversion | None, plan: Path | None, options: s
 
 
 def _is_certain(row: Row, listed: Listed) -> bool:
-    """Whether objects that the row says are missing were looked for."""
+    """Whether everything that the row says is missing was listed."""
     kind, namespace, _ = place_of(row)
     if row.twin:
         return True
@@ -166,7 +166,7 @@ def _is_listed(kind: str, namespace: str, listed: Listed) -> bool:
 
 
 def _row(job: Json, twin: Json | None, conversion: Conversion | None) -> Row:
-    """Of a job that no plan has: its TrainJob tells how far it is."""
+    """The row of a job without a plan: how far it is depends on its TrainJob."""
     stage, command, is_done = _place(twin, conversion)
     return Row(
         job=title_of(job),
@@ -182,7 +182,7 @@ def _row(job: Json, twin: Json | None, conversion: Conversion | None) -> Row:
 
 
 def _place(twin: Json | None, conversion: Conversion | None) -> tuple[Stage, str, bool]:
-    """Stage, command, and whether nothing is left to do."""
+    """Stage, next command, and whether the job is done."""
     if twin is not None:
         stage = twin_stage(twin)
         return stage, "compare", stage == "compared"

@@ -1,4 +1,4 @@
-"""An object as YAML for people. Pure."""
+"""An object as readable YAML. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ FIRST = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
 def object_text(obj: Json, *, shows_credentials: bool = False) -> str:
-    """The object without managedFields and kubectl's copy of what was applied, which repeat it; comments at the top say so.
-    Values that look like credentials are hidden unless they are asked for."""
+    """The object without managedFields and kubectl's last-applied-configuration, as comments at the top say. Values that look
+    like credentials are masked unless `shows_credentials`."""
     metadata = dict(obj.get("metadata") or {})
     comments = []
     if managed := metadata.pop("managedFields", None):

@@ -1,4 +1,4 @@
-"""Where the page of this user is, for other commands: a file that only the user can read, locked while the page is up."""
+"""The file by which other commands find this user's page: readable only by the user, and locked while the page is served."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from shunter.page.access.guard import new_code
 
 
 class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands in the file."""
+    """The content of the file."""
 
     url: str
     cluster: str
     key: bytes
-    """What login codes are made with."""
+    """Signs login codes."""
 
     def login_url(self) -> str:
-        """Logs one browser in, within a minute."""
+        """An address that logs one browser in, valid for a minute."""
         return f"{self.url}/open?code={new_code(self.key, time.time())}"
 
 
 def opener(url: str) -> str:
-    """HTML that leads a browser to the address. In a file that only the user can read: what stands in the command line of a
-    browser can be read by every user of the machine."""
+    """HTML that redirects a browser to the address. It is opened as a file that only the user can read, because every user of the
+    machine can read the command line of a browser."""
     found = html.escape(url)
     return (
         f'<!doctype html><meta charset="utf-8"><title>Shunter</title><meta http-equiv="refresh" content="0; url={found}">'
@@ -40,7 +40,7 @@ def opener(url: str) -> str:
 
 @contextlib.contextmanager
 def recorded(path: Path, record: PageRecord) -> Iterator[None]:
-    """While the page is up. Of two pages with one file the later stands in it."""
+    """Keeps the record in the file within the block. If two pages use the same file, it names the later one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as handle:
@@ -57,7 +57,7 @@ def recorded(path: Path, record: PageRecord) -> Iterator[None]:
 
 
 def page_record(path: Path) -> PageRecord | None:
-    """That of a page that is up; None where none is (the kernel drops its lock however it ends)."""
+    """The record of a page that is served now; None if there is none. The kernel releases the lock however its process ends."""
     with contextlib.suppress(OSError, msgspec.DecodeError), open(path, "rb") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""One view of one viewer at work: its watches and readings as tasks, and the rows that come of them in a table.
+"""A running view: its watches and readings as tasks, and a table with the rows made from them.
 
-What may not be listed in all namespaces is asked for in each of those that the viewer named. Every minute the API server is asked
-again what may be listed: a watch that runs is not cut when a right is taken away.
+If the viewer may not list a resource in all namespaces, it is listed in each of the namespaces that the options of the page name.
+Permissions are checked again every minute, as the API server does not end a running watch when its permission is revoked.
 """
 
 from __future__ import annotations
@@ -27,30 +27,31 @@ from shunter.page.wire import Hidden
 log = logging.getLogger(__name__)
 
 PACE_SECONDS = 0.05
-"""Between a projection that changed a row and the next; the first change after a pause is projected at once."""
-VAIN_SHARE = 0.2
-"""Of the time, at most, is spent on projections that change nothing: most of what is watched changes no row, and a change that
-does must not wait for it."""
+"""The pause after a projection that changed a row. The first change after a longer pause is projected at once."""
+UNCHANGED_SHARE = 0.2
+"""The largest share of time spent on projections that change no row. Most changes of watched objects change none; the pause after
+them is shorter, so that a change of a row is not delayed."""
 REVIEW_SECONDS = 60.0
-"""How often rights are asked for again."""
+"""How often permissions are checked again."""
 MISSING_KIND_SECONDS = 10.0
-"""How often a kind that the cluster does not serve is looked for."""
+"""How often a kind that the cluster does not serve is requested again."""
 RETRY_SECONDS = 5.0
 SILENCE_SECONDS = 75.0
+"""A watch without any response for so long is broken."""
 PROJECTION = "projection"
 REVIEW = "review"
 
 Scope = tuple[str, str]
-"""The name of a watch, and the namespace that it is asked for; empty: all of them."""
+"""The name of a watch, and the namespace that it covers; empty: all."""
 
 
 class RunningView:
-    """Started and stopped by its session. `on_expired` is called when the API server does not know the viewer any more."""
+    """Started and stopped by its session. `on_expired` is called when the API server rejects the viewer's credentials."""
 
     def __init__(
         self, view: View, viewer: Viewer, parameters: Parameters, own: tuple[str, ...], on_expired: Callable[[], None]
     ) -> None:
-        """`own` are the namespaces to ask for where the viewer may not list all and the parameters name none."""
+        """`own` are the namespaces to list if the viewer may not list all and the parameters name none."""
         self.table = Table()
         self._view = view
         self._viewer = viewer
@@ -60,28 +61,29 @@ class RunningView:
         self._watches = {watch.name: watch for watch in view.watches}
         self._objects: dict[str, dict[str, Any]] = {name: {} for name in self._watches}
         self._scope_of: dict[str, dict[str, str]] = {name: {} for name in self._watches}
-        """By watch and uid: the namespace it was asked for."""
+        """By watch and uid: the namespace of the scope that the object came from."""
         self._readings: dict[str, Any] = {}
         self._tasks: dict[Scope | str, asyncio.Task[None]] = {}
         self._unlisted: set[Scope] = set()
-        """What is waited for before rows are shown."""
+        """Scopes that have to be listed before rows are shown."""
         self._scopes_listed: dict[str, set[str]] = {name: set() for name in self._watches}
-        """By watch: the namespaces of which it has had a list."""
+        """By watch: the namespaces that have been listed."""
         self._is_answered = False
-        """The API server has answered a watch."""
+        """The API server has answered at least one watch."""
         self._refused: dict[Scope, Refused] = {}
         self._refused_readings: list[Refused] = []
         self._bugs: set[tuple[Scope | str, type[BaseException]]] = set()
-        """Of ours, which are in the log, since the task worked last."""
+        """Exceptions of a task that have been logged since it last worked."""
         self._malformed: dict[str, Hidden] = {}
-        """Objects that the view fails at, by uid."""
+        """Objects for which `Watch.keep` raised, by uid."""
         self._changed = asyncio.Event()
         self._changes = 0
-        """Of watched objects."""
-        self._moved = asyncio.Condition()
+        """The number of changes of watched objects so far."""
+        self._projected = asyncio.Condition()
+        """Notified after each projection."""
 
     def start(self) -> None:
-        """Returns at once: its tasks run in the event loop and fill `table`."""
+        """Starts the tasks that fill `table`."""
         for watch in self._watches.values():
             for namespace in self._first_scopes(watch):
                 self._begin(watch, namespace)
@@ -91,28 +93,28 @@ class RunningView:
         self._run(REVIEW, self._review())
 
     def stop(self) -> None:
-        """Cancels all its tasks, without waiting for their ends. Listeners of `table` are not told."""
+        """Cancels all tasks, without waiting for them. Listeners of `table` are not notified."""
         for task in self._tasks.values():
             task.cancel()
         self._tasks.clear()
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Those that are shown as the viewer may not list all; empty: all are, or those that the parameters name."""
+        """The namespaces that are shown because the viewer may not list all; empty: all, or those that the parameters name."""
         if self._asked:
             return ()
         free = [name for name, watch in self._watches.items() if self._is_free(watch)]
         return self._own_shown(free) if free and all((name, "") in self._refused for name in free) else ()
 
     def _own_shown(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Of the namespaces to ask for instead of all those in which one of these watches was not refused."""
+        """Of the namespaces of the options, those in which at least one of these watches was not refused."""
         names = [*names]
         return tuple(each for each in self._own if any((name, each) not in self._refused for name in names))
 
     # Watches.
 
     def _is_free(self, watch: Watch) -> bool:
-        """Whether the watch is of whatever namespaces the page shows."""
+        """Whether the watch covers the namespaces that the page shows."""
         return watch.resource.namespaced and not watch.namespace and not watch.is_of_all
 
     def _first_scopes(self, watch: Watch) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ class RunningView:
             self._run(scope, self._follow(watch, namespace))
 
     def _end(self, scope: Scope) -> None:
-        """Its objects are shown no more."""
+        """Stops the watch of a scope, and drops its objects."""
         name, namespace = scope
         if (task := self._tasks.pop(scope, None)) is not None and task is not asyncio.current_task():
             task.cancel()
@@ -155,8 +157,8 @@ class RunningView:
                     on_silence=lambda problem: self._broken(watch, scope, problem),
                     silence=SILENCE_SECONDS,
                 )
-                async for seen in changes:
-                    self._take(watch, namespace, seen.object, gone=seen.gone)
+                async for change in changes:
+                    self._take(watch, namespace, change.object, gone=change.gone)
             except Forbidden:
                 self._refuse(watch, namespace)
                 return
@@ -187,12 +189,12 @@ class RunningView:
         else:
             self._scope_of[watch.name][uid] = namespace
             if self._objects[watch.name].get(uid) == kept:
-                return  # As when a node says that it is still there.
+                return  # For example a heartbeat of a node.
             self._objects[watch.name][uid] = kept
         self._note_change()
 
     def _kept(self, watch: Watch, found: Json) -> Any:
-        """What the view keeps of an object. One that it fails at is left out, and named: it takes no others with it."""
+        """What the view keeps of an object. If `keep` raises, only this object is missing on the page, which names it."""
         metadata = found["metadata"]
         try:
             kept = watch.keep(found)
@@ -202,7 +204,7 @@ class RunningView:
                 log.exception("%s %s is left out of the page", watch.resource.kind, name)
                 self._malformed[metadata["uid"]] = Hidden(
                     what=f"{watch.resource.kind} {name}",
-                    consequence="It could not be shown: this version of shunter expects another form.",
+                    consequence="It could not be shown: this version of shunter expects another format.",
                     role="",
                     is_subject=watch.is_subject,
                 )
@@ -225,7 +227,7 @@ class RunningView:
         self._miss(watch, scope)
 
     def _miss(self, watch: Watch, scope: Scope) -> None:
-        """Where others like it are shown, they do not wait for it any longer."""
+        """If it is one of several kinds of jobs, rows of the others are shown without waiting for it."""
         if watch.is_one_of_several:
             self._unlisted.discard(scope)
             self._changed.set()
@@ -241,7 +243,7 @@ class RunningView:
         self.table.restart()
 
     def _allow(self, watch: Watch, namespace: str) -> None:
-        """What was refused is allowed now."""
+        """The permission for a refused scope has been granted."""
         del self._refused[watch.name, namespace]
         if not namespace and self._is_free(watch):
             for each in self._own:
@@ -270,7 +272,7 @@ class RunningView:
             await asyncio.sleep(REVIEW_SECONDS)
 
     async def review(self) -> None:
-        """Asks the API server what may be listed, and acts on it."""
+        """Checks the permissions of all scopes and readings; starts watches that are now allowed, stops those that are not."""
         scopes = {key for key in self._tasks if isinstance(key, tuple)} | {*self._refused}
         watched = {
             scope: {Request(verb, self._watches[scope[0]].resource, scope[1]) for verb in ("list", "watch")} for scope in scopes
@@ -287,7 +289,7 @@ class RunningView:
             self._on_expired()
             return
         except ApiError as problem:
-            log.debug("rights were not asked for: %s", problem)
+            log.debug("permissions could not be checked: %s", problem)
             return
         for scope, questions in watched.items():
             watch, may_watch = self._watches[scope[0]], all(answers[question] for question in questions)
@@ -299,7 +301,7 @@ class RunningView:
         self._tell_hidden()
 
     def _scopes_of(self, reading: Reading, resource: Resource) -> tuple[str, ...]:
-        """Where a reading lists: namespaces; empty: all, or none."""
+        """The namespaces in which a reading lists; an empty name for all, or for a cluster-scoped resource."""
         if reading.is_of_all or not resource.namespaced:
             return ("",)
         return self._asked or self.namespaces or ("",)
@@ -307,10 +309,10 @@ class RunningView:
     # Readings.
 
     async def _read(self, reading: Reading) -> None:
-        async with self._moved:
-            await self._moved.wait_for(lambda: self._may_show)
+        async with self._projected:
+            await self._projected.wait_for(lambda: self._may_show)
         key = _reading_key(reading)
-        whole, failures = time.time(), 0
+        last_success, failures = time.time(), 0
         while True:
             at = self._changes
             try:
@@ -321,7 +323,7 @@ class RunningView:
                     self._changed.set()
                 if is_first:
                     return_freed_memory()
-                whole, failures = time.time(), 0
+                last_success, failures = time.time(), 0
                 self._works(key)
             except Unauthorized:
                 self._on_expired()
@@ -330,9 +332,9 @@ class RunningView:
                 log.debug("reading %s: %s", reading.name, problem)
                 failures += 1
                 if failures > 1:
-                    # One alone passes by itself: a pod went between two requests, or the server was busy.
+                    # A single failure is normal: a pod was deleted between two requests, or the server was busy.
                     why = f"{reading.name}: {problem.message}"
-                    self.table.broken(key, (key,), whole, why, is_away=isinstance(problem, ConnectionProblem))
+                    self.table.broken(key, (key,), last_success, why, is_away=isinstance(problem, ConnectionProblem))
             except Exception as error:
                 self._fails(key, error)
             if reading.settle is None:
@@ -342,10 +344,10 @@ class RunningView:
                 await asyncio.sleep(reading.settle)
 
     async def _wait_for_change(self, at: int, seconds: float) -> None:
-        """Until watched objects have changed since `at`, but no longer than that."""
+        """Waits until watched objects have changed since `at`, but no longer than `seconds`."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds), self._moved:
-                await self._moved.wait_for(lambda: self._changes != at)
+            async with asyncio.timeout(seconds), self._projected:
+                await self._projected.wait_for(lambda: self._changes != at)
 
     # Projection.
 
@@ -362,10 +364,10 @@ class RunningView:
             await self._changed.wait()
             self._changed.clear()
             began = time.monotonic()
-            is_news = self._may_show and self._show()
-            pause = pause_after(time.monotonic() - began, is_news=is_news)
-            async with self._moved:
-                self._moved.notify_all()
+            has_changed = self._may_show and self._show()
+            pause = pause_after(time.monotonic() - began, has_changed=has_changed)
+            async with self._projected:
+                self._projected.notify_all()
             await asyncio.sleep(pause)
 
     @property
@@ -373,7 +375,7 @@ class RunningView:
         return (self._is_answered or not self._watches) and not self._unlisted
 
     def _show(self) -> bool:
-        """Whether a row has changed."""
+        """Projects the rows. Returns whether one has changed."""
         try:
             rows = self._view.rows(self._observed(), time.time())
         except Exception as error:
@@ -392,12 +394,12 @@ class RunningView:
         task.add_done_callback(report)
 
     def _works(self, key: Scope | str) -> None:
-        """Whatever kept it from being up to date has passed."""
+        """The task works again: what it shows is up to date."""
         self.table.whole(key)
         self._bugs = {bug for bug in self._bugs if bug[0] != key}
 
     def _fails(self, key: Scope | str, error: BaseException) -> None:
-        """A bug of ours is said in the log, once, and on the page for as long as it lasts; also after errors of the server."""
+        """An internal error of a task: logged once, and shown on the page for as long as it lasts."""
         collections = {name for watch in self._watches.values() for name in watch.collections}
         self.table.broken(key, collections, time.time(), f"internal error: {error!r}", is_away=False)
         if (key, type(error)) not in self._bugs:
@@ -405,9 +407,9 @@ class RunningView:
             log.error("the page's view fails: %s", key, exc_info=error)
 
 
-def pause_after(seconds: float, *, is_news: bool) -> float:
-    """Seconds until the next projection, after one that took so long and has changed a row or none."""
-    return PACE_SECONDS if is_news else min(PACE_SECONDS, seconds / VAIN_SHARE)
+def pause_after(seconds: float, *, has_changed: bool) -> float:
+    """The pause until the next projection, in seconds, after one that took `seconds` and changed a row or none."""
+    return PACE_SECONDS if has_changed else min(PACE_SECONDS, seconds / UNCHANGED_SHARE)
 
 
 def _reading_key(reading: Reading) -> str:
@@ -415,5 +417,5 @@ def _reading_key(reading: Reading) -> str:
 
 
 def _reading_verb(resource: Resource) -> str:
-    """Subresources, such as pods/log, are not listed."""
+    """`get` for subresources, such as pods/log, which cannot be listed."""
     return "get" if "/" in resource.plural else "list"

@@ -1,18 +1,18 @@
-"""The page as an HTTP server: every request through the guard, then to its route.
+"""The HTTP server of the page: the guard checks every request, then its route answers it.
 
 | route | answer |
 |---|---|
-| `GET /open?code=` | a login code for a cookie, then the page |
+| `GET /open?code=` | logs in with a code of the terminal: sets a cookie, redirects to the page |
 | `GET /` and each view's address | the shell, which holds no data |
 | `GET /assets/...` | files |
 | `GET /api/session` | who is logged in |
-| `POST /api/login`, `/api/logout` | a token for a cookie, in a cluster; forgets who it was |
-| `GET /healthz` | that it runs, to whoever asks |
+| `POST /api/login`, `/api/logout` | logs in with a token, in a cluster: sets a cookie; logs out |
+| `GET /healthz` | `ok`, without authentication |
 | `GET /api/live?view=...` | the event stream of a view (`wire`) |
-| `GET /api/logs/NS/KIND/NAME`, `....txt` | lines as events, or all as a file |
-| `GET /api/yaml/NS/KIND/NAME[/pods/POD]` | text |
-| `GET /api/migration/NS/KIND/NAME` | one move |
-| `POST /api/actions/ACTION` | acts |
+| `GET /api/logs/NS/KIND/NAME`, `....txt` | log lines as events, or the whole log as a file |
+| `GET /api/yaml/NS/KIND/NAME[/pods/POD]` | YAML of a job or pod |
+| `GET /api/migration/NS/KIND/NAME` | the migration of one v1 job |
+| `POST /api/actions/ACTION` | performs an action |
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from shunter.page.access.guard import (
     Refusal,
     RefusedError,
     Settings,
-    is_good_code,
+    is_valid_code,
     new_code,
     refusal,
     refused_host,
@@ -63,15 +63,14 @@ log = logging.getLogger(__name__)
 BODY_LIMIT = 64 * 1024
 BEAT_SECONDS = 15.0
 PURGE_SECONDS = 60.0
-"""How often sessions are looked for that were not used for long."""
+"""How often idle sessions are removed."""
 NAME_SECONDS = 5.0
-"""How long the viewer's name is waited for."""
-
+"""Timeout for reading the viewer's name from the API server."""
 
 OpenHandler = Callable[[Request, Mapping[str, str]], Awaitable[Response | None]]
-"""Answers anybody; the parts of the path stand in the mapping."""
+"""Answers without a session. The mapping has the groups of the route's pattern."""
 Handler = Callable[[Session, Request, Mapping[str, str]], Awaitable[Response | None]]
-"""Answers the viewer of this session."""
+"""Answers the viewer of the session. The mapping has the groups of the route's pattern."""
 
 
 class PageServer:
@@ -87,8 +86,8 @@ class PageServer:
         view_named: Callable[[str], OpenView | None] = view_named,
         calls: Callable[[], Calls] = all_calls,
     ) -> None:
-        """`settings` are made once the port is known; `key` is what login codes of the terminal are made with."""
-        assert key or not login.takes_codes, "with an empty key anybody could make a code"
+        """`settings` is called with the port once it is known; `key` signs the login codes of the terminal."""
+        assert key or not login.takes_codes, "with an empty key anyone could create a code"
         self.sessions = Sessions(options)
         self._login = login
         self._options = options
@@ -103,10 +102,10 @@ class PageServer:
             "open": self._open,
             "shell": self._shell,
             "asset": self._asset,
-            "login": self._take_token,
+            "login": self._login_with_token,
         }
         self._routes: Mapping[str, Handler] = {
-            "session": self._who,
+            "session": self._session,
             "logout": self._logout,
             "live": self._live,
             "log_file": self._log_file,
@@ -117,7 +116,7 @@ class PageServer:
         }
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
-        """Listens, and returns the port. Raises OSError."""
+        """Starts listening, and returns the port. Raises OSError."""
         bound = await self._server.start(host, port, tls)
         self._settings = self._settings_of(bound)
         self._headers = security_headers(self._settings, self._assets.script_hash)
@@ -136,12 +135,12 @@ class PageServer:
             self.sessions.purge()
 
     def new_code(self) -> str:
-        """A login code, good once and for a minute."""
+        """A login code, valid once and for a minute."""
         return new_code(self._key, time.time())
 
     @cached_property
     def _calls(self) -> Calls:
-        """Imported when first needed."""
+        """Imported when first used."""
         return self._all_calls()
 
     # Every request.
@@ -160,7 +159,7 @@ class PageServer:
             raise
         except Exception:
             log.exception("%s %s fails", request.method, request.path)
-            return self._answer(Refusal(500, "internal error; the log of shunter ui says more."))
+            return self._answer(Refusal(500, "internal error; see the log of shunter ui."))
 
     async def _answered(self, request: Request) -> Response | None:
         if request.path == "/healthz":
@@ -173,7 +172,7 @@ class PageServer:
         method = "GET" if request.method == "HEAD" and matches[0][0].is_open else request.method
         found = [(route, match) for route, match in matches if route.method == method]
         if not found:
-            raise RefusedError(Refusal(405, f"{request.method} is not possible here."))
+            raise RefusedError(Refusal(405, f"{request.method} is not allowed here."))
         route, match = found[0]
         if refused := refusal(method, request.headers, route, self._settings):
             raise RefusedError(refused)
@@ -198,19 +197,19 @@ class PageServer:
         now = time.time()
         code = request.query.get("code", "")
         self._used_codes = {used: at for used, at in self._used_codes.items() if now - at < 3600}
-        if not self._login.takes_codes or code in self._used_codes or not is_good_code(code, self._key, now):
+        if not self._login.takes_codes or code in self._used_codes or not is_valid_code(code, self._key, now):
             why = "This link has been used, or is older than a minute."
             return self._page(403, why, "Get a new one in a terminal: shunter status")
         self._used_codes[code] = now
         return self._logged_in(self._login.with_code(self.sessions), status=303)
 
-    async def _take_token(self, request: Request, _: Mapping[str, str]) -> Response:
+    async def _login_with_token(self, request: Request, _: Mapping[str, str]) -> Response:
         if not self._login.takes_tokens:
             raise RefusedError(Refusal(404, "there is no such page."))
         try:
             token = msgspec.json.decode(request.body, type=TokenRequest).token
         except msgspec.DecodeError:
-            raise RefusedError(Refusal(400, "the body is no token.")) from None
+            raise RefusedError(Refusal(400, "the body is not a token.")) from None
         return self._logged_in(await self._login.with_token(token, self.sessions))
 
     def _logged_in(self, id: str, status: int = 200) -> Response:
@@ -224,12 +223,12 @@ class PageServer:
         body = f"<!doctype html><meta charset=utf-8><title>Shunter</title>{text}".encode()
         return Response(body, status=status, content_type="text/html; charset=utf-8", headers=(*self._headers, NO_STORE))
 
-    async def _who(self, session: Session, request: Request, _: Mapping[str, str]) -> Response:
+    async def _session(self, session: Session, request: Request, _: Mapping[str, str]) -> Response:
         await self._identify(session)
         return self._json(session.facts())
 
     async def _identify(self, session: Session) -> None:
-        """Asks for the viewer's name, where it is not known and the API server says it now."""
+        """Reads the viewer's name if it is not known yet. Raises RefusedError (401) if the API server rejects the viewer."""
         if session.user:
             return
         try:
@@ -238,7 +237,7 @@ class PageServer:
         except (ConnectionProblem, TimeoutError) as problem:
             log.debug("the viewer's name is not known: %s", problem)
         except Unauthorized as error:
-            raise RefusedError(Refusal(401, "the API server does not know this viewer.", error.remedy)) from error
+            raise RefusedError(Refusal(401, "the API server rejects the credentials of this viewer.", error.remedy)) from error
 
     async def _logout(self, session: Session, request: Request, _: Mapping[str, str]) -> Response:
         self.sessions.forget(session)
@@ -276,7 +275,8 @@ class PageServer:
             async with session.stream():
                 listener = session.listen(name, open_view, parameters)
                 try:
-                    await self._tell(listener, EventStream(request, (*self._headers, NO_STORE), packs=self._settings.is_secure))
+                    stream = EventStream(request, (*self._headers, NO_STORE), packs=self._settings.is_secure)
+                    await self._send_events(listener, stream)
                 finally:
                     listener.close()
         except TooManyStreams:
@@ -285,8 +285,8 @@ class PageServer:
             await stream.end()
         return None
 
-    async def _tell(self, listener: Listener, stream: EventStream) -> None:
-        """Until the session ends; with a beat where nothing was sent for long."""
+    async def _send_events(self, listener: Listener, stream: EventStream) -> None:
+        """Sends the events of the listener until the session ends, and a beat after `BEAT_SECONDS` without any."""
         with stream.cut_on_error():
             sent = time.monotonic()
             while True:
@@ -304,7 +304,7 @@ class PageServer:
 
     async def _logs(self, session: Session, request: Request, match: Mapping[str, str]) -> Response | None:
         lines = self._calls.follow_logs(session.viewer, job_parameters(match), log_query(request.query_string))
-        return await self._sent(
+        return await self._send_pieces(
             session, request, EVENT_STREAM, (encoded(("lines", each)) async for each in lines), end=encoded(("end", {}))
         )
 
@@ -313,9 +313,9 @@ class PageServer:
         text = self._calls.log_file(session.viewer, job, log_query(request.query_string))
         name = quote(f"{job.namespace}-{job.name}.log")
         attachment = ("Content-Disposition", f'attachment; filename="{name}"')
-        return await self._sent(session, request, "text/plain; charset=utf-8", text, headers=(attachment,))
+        return await self._send_pieces(session, request, "text/plain; charset=utf-8", text, headers=(attachment,))
 
-    async def _sent(
+    async def _send_pieces(
         self,
         session: Session,
         request: Request,
@@ -325,7 +325,7 @@ class PageServer:
         end: bytes = b"",
         headers: Headers = (),
     ) -> Response | None:
-        """Sends what comes; the answer's head once there is something, so that a refusal before that is an answer."""
+        """Sends the pieces as they come. The head goes with the first piece, so that an error before it has its own status."""
         task = asyncio.current_task()
 
         def cancel() -> None:
@@ -346,7 +346,7 @@ class PageServer:
             raise RefusedError(Refusal(429, "this viewer has too many streams open.", "Close a tab.")) from None
         return None
 
-    # What is asked once.
+    # Single requests.
 
     async def _yaml(self, session: Session, request: Request, match: Mapping[str, str]) -> Response:
         pod = match["pod"]
@@ -365,7 +365,7 @@ class PageServer:
         try:
             asked = msgspec.json.decode(request.body, type=ActionRequest)
         except msgspec.DecodeError as error:
-            raise RefusedError(Refusal(400, f"the body is no action: {error}.")) from error
+            raise RefusedError(Refusal(400, f"the body is not an action: {error}.")) from error
         job_parameters({"namespace": asked.namespace, "kind": asked.kind, "name": asked.name})
         action = cast("ActionName", match["action"])  # The route takes no others.
         return self._json(await self._calls.act(session.viewer, action, asked))
@@ -375,7 +375,7 @@ NO_STORE = ("Cache-Control", "no-store")
 
 
 def security_headers(settings: Settings, script_hash: str) -> Headers:
-    """What stands in every answer."""
+    """The headers of every answer."""
     policy = (
         f"default-src 'none'; script-src 'self' {script_hash}; style-src 'self'; img-src 'self' data:; font-src 'self'; "
         f"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors {settings.frame_ancestors}; "

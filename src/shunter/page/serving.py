@@ -1,4 +1,4 @@
-"""The page, served: to the user of this machine (`shunter ui`), or to the users of a cluster (`shunter ui serve`)."""
+"""Serves the page: to the user of this machine (`shunter ui`), or to the users of a cluster (`shunter ui serve`)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from shunter.page.server import PageServer
 from shunter.page.views.view import PageOptions
 
 SECRET_BYTES = 16
-"""A proxy's secret has at least so many."""
+"""The minimum length of a proxy's secret."""
 IDLE_SECONDS = 3600.0
 SWITCH_SECONDS = 0.001
-"""How long what tells changes waits for a thread in which a diagnosis is worked out; Python's own 5 ms are paid at every step."""
-
-
+"""Python's thread switch interval while the page is served: the event loop, which sends changes, then waits less for the threads
+that compute diagnoses. The default of 5 ms would delay each of its steps."""
 NEXT_PORTS = 20
-"""So many are tried after a port of this machine that is taken."""
+"""How many ports are tried after the chosen one if that is in use."""
 
 
 class LocalOptions(NamedTuple):
@@ -42,18 +41,18 @@ class LocalOptions(NamedTuple):
     page: PageOptions
     port: int
     record: Path
-    """Where other commands find what is served."""
+    """The file by which other commands find the page (`record.py`)."""
 
 
 async def served_here(options: LocalOptions, started: Callable[[PageRecord, int], None]) -> None:
-    """Serves on 127.0.0.1 until SIGINT or SIGTERM; `started` is called with the record and the port, which is one of the next
-    where that of the options is taken. Raises EnvironmentProblem."""
+    """Serves on 127.0.0.1 until SIGINT or SIGTERM. `started` is called with the record and the port: that of the options, or one
+    of the next if it is in use. Raises EnvironmentProblem."""
     key = secrets.token_bytes(32)
 
     def settings(bound: int) -> Settings:
         return Settings(local_hosts(bound), cookie_name(bound, is_secure=False))
 
-    stopped = stop_asked()
+    stopped = stop_requested()
     server = PageServer(LocalLogin(options.connection), options.page, settings, key=key)
     bound = await listening(server, "127.0.0.1", options.port, tries=1 + NEXT_PORTS)
     record = PageRecord(url=f"http://127.0.0.1:{bound}", cluster=options.page.cluster, key=key)
@@ -81,8 +80,8 @@ class ServeOptions(NamedTuple):
 
 
 def connection_of(kubeconfig: Path | None, context: str, server: str, authority: Path | None, *, is_proxied: bool) -> Connection:
-    """The cluster to show. With tokens of viewers no credentials are needed here. Raises InputError for flags that do not go
-    together, and where there is no cluster."""
+    """The cluster to show. With `--server`, which needs viewers' tokens, it has no credentials. Raises InputError for flags that
+    exclude each other, and if no cluster is found."""
     if not server:
         return kubeconfigs.find(kubeconfig, context=context)
     if kubeconfig or context or is_proxied:
@@ -93,16 +92,16 @@ def connection_of(kubeconfig: Path | None, context: str, server: str, authority:
 
 
 def addresses(options: ServeOptions) -> tuple[bool, frozenset[str]]:
-    """Whether viewers come by https, and the values of Host that are ours. Raises InputError."""
+    """Whether viewers use https, and the accepted values of Host. Raises InputError."""
     hosts: set[str] = set()
     is_secure = options.tls_cert_dir is not None
     for url in options.urls:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or "@" in parts.netloc:
-            raise InputError(f"--url {url}: this is no address of a page.", "Give one such as https://shunter.example.com.")
+            raise InputError(f"--url {url}: not the address of a page.", "Give one such as https://shunter.example.com.")
         is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         if parts.scheme == "http" and not is_local:
-            raise InputError(f"--url {url}: the page is served by https only, or to this machine.", "Use an https:// URL.")
+            raise InputError(f"--url {url}: http is allowed only on this machine.", "Use an https:// URL.")
         is_secure = is_secure or parts.scheme == "https"
         hosts.add(parts.netloc.lower())
     if not hosts and options.port:
@@ -111,7 +110,7 @@ def addresses(options: ServeOptions) -> tuple[bool, frozenset[str]]:
 
 
 def login_of(options: ServeOptions) -> Login:
-    """Raises InputError where a proxy could not prove itself."""
+    """The login that the flags select. Raises InputError if a proxy could not be authenticated."""
     if not options.is_proxied:
         return TokenLogin(options.connection)
     secret = b""
@@ -124,7 +123,7 @@ def login_of(options: ServeOptions) -> Login:
     elif options.proxy_client_ca is None:
         raise InputError(
             "--auth proxy: any client that reaches this port could impersonate any viewer.",
-            "Let the proxy prove itself: --proxy-secret-file, or --proxy-client-ca with --tls-cert-dir.",
+            "Authenticate the proxy: --proxy-secret-file, or --proxy-client-ca with --tls-cert-dir.",
         )
     if options.proxy_client_ca is not None and options.tls_cert_dir is None:
         raise InputError("--proxy-client-ca: client certificates need TLS.", "Give --tls-cert-dir.")
@@ -133,13 +132,13 @@ def login_of(options: ServeOptions) -> Login:
 
 
 async def served(options: ServeOptions, started: Callable[[int], None]) -> None:
-    """Serves until SIGINT or SIGTERM; `started` is called with the port. Raises InputError for options that make no sense
-    together, before anything listens, and EnvironmentProblem."""
+    """Serves until SIGINT or SIGTERM; `started` is called with the port. Raises InputError for options that exclude each other,
+    before it listens, and EnvironmentProblem."""
     is_secure, hosts = addresses(options)
     login = login_of(options)
     ancestors = options.frame_ancestors
     if ancestors and not is_origin(ancestors):
-        raise InputError(f"--frame-ancestors {ancestors}: this is no origin.", "Give one such as https://kubeflow.example.com.")
+        raise InputError(f"--frame-ancestors {ancestors}: not an origin.", "Give one such as https://kubeflow.example.com.")
 
     def settings(bound: int) -> Settings:
         cookie = cookie_name(bound, is_secure=is_secure)
@@ -151,7 +150,7 @@ async def served(options: ServeOptions, started: Callable[[int], None]) -> None:
         namespaces=options.namespaces,
         idle_seconds=IDLE_SECONDS,
     )
-    stopped = stop_asked()
+    stopped = stop_requested()
     server = PageServer(login, page, settings)
     tls = _tls(options)
     started(await listening(server, options.bind_address, options.port, tls.context if tls else None))
@@ -168,7 +167,7 @@ def _tls(options: ServeOptions) -> ServingTls | None:
     tls.use(options.tls_cert_dir)
     if options.proxy_client_ca is not None:
         tls.context.load_verify_locations(cafile=options.proxy_client_ca)
-        # Optional for the handshake, since probes have none; who shows none is nobody.
+        # Optional in the handshake, since probes have no certificate; `proxied_user` rejects viewers' requests without one.
         tls.context.verify_mode = ssl.CERT_OPTIONAL
     return tls
 
@@ -184,12 +183,12 @@ async def listening(server: PageServer, host: str, port: int, tls: ssl.SSLContex
                     f"--port {candidate}: {error.strerror or error}.", "Choose another with --port."
                 ) from error
     more = f", and so are the {tries - 1} after it" if tries > 1 else ""
-    raise EnvironmentProblem(f"--port {port}: it is taken{more}.", "Choose another with --port.")
+    raise EnvironmentProblem(f"--port {port}: in use{more}.", "Choose another with --port.")
 
 
-def stop_asked() -> asyncio.Event:
-    """Set by SIGINT and SIGTERM. To be called before anybody is told that there is a server: a signal that comes while this is
-    done may not be seen until the loop wakes for another reason."""
+def stop_requested() -> asyncio.Event:
+    """Set by SIGINT and SIGTERM. To be called before the server's address is printed: asyncio may notice a signal that arrives
+    while the handlers are being added only when the loop wakes for another reason."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -197,7 +196,7 @@ def stop_asked() -> asyncio.Event:
 
 
 async def until_stopped(server: PageServer, stopped: asyncio.Event) -> None:
-    """Waits until a stop is asked for, then ends all streams."""
+    """Waits for the event, then ends all streams and stops the server."""
     sys.setswitchinterval(SWITCH_SECONDS)
     await stopped.wait()
     await server.stop()

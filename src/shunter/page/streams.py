@@ -1,4 +1,4 @@
-"""An answer that comes bit by bit, to one reader, who may be slow, or gone."""
+"""A streamed response to one client, which may be slow, or disconnect."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ log = logging.getLogger(__name__)
 
 EVENT_STREAM = "text/event-stream"
 STUCK_SECONDS = 60.0
-"""A stream whose reader takes nothing for so long is cut."""
+"""A stream whose client reads nothing for so long is aborted."""
 _LEVEL, _WINDOW, _MEMORY = 4, 16 + 13, 5
-"""Of gzip: 48 KiB a stream instead of 256."""
+"""Settings of gzip that use 48 KiB per stream instead of 256."""
 
 
 class EventStream:
-    """Begins the answer when it is made. Raises ConnectionResetError, as all of its functions, when the client has gone."""
+    """Starts the response when it is created. All methods raise ConnectionResetError if the client has disconnected."""
 
     def __init__(self, request: Request, headers: Headers, *, content_type: str = EVENT_STREAM, packs: bool = False) -> None:
-        """`packs`: gzip where the client takes it; for networks, since on one machine it only costs time."""
+        """`packs`: use gzip if the client accepts it. It saves time on networks, and costs time on one machine."""
         self._packer = None
         if packs and "gzip" in request.headers.get("accept-encoding", ""):
             self._packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY)
@@ -32,7 +32,7 @@ class EventStream:
         self._stream = request.stream(content_type=content_type, headers=headers)
 
     async def write(self, piece: bytes) -> None:
-        """Returns when the client keeps up; one that takes nothing is cut."""
+        """Returns once the client can take more; aborts the stream after `STUCK_SECONDS`."""
         if self._packer is not None and piece:
             piece = self._packer.compress(piece) + self._packer.flush(zlib.Z_SYNC_FLUSH)
         try:
@@ -43,14 +43,14 @@ class EventStream:
             raise ConnectionResetError("the client does not read") from None
 
     async def end(self) -> None:
-        """The answer is complete."""
+        """Completes the response."""
         if self._packer is not None:
             await self._stream.write(self._packer.flush(zlib.Z_FINISH))
         await self._stream.end()
 
     @contextmanager
     def cut_on_error(self) -> Iterator[None]:
-        """Cuts the connection when what is to be sent cannot be had: the client sees that the answer is not whole."""
+        """Aborts the connection if the block raises, so that the client notices that the response is incomplete."""
         try:
             yield
         except (ConnectionResetError, asyncio.CancelledError):
@@ -58,4 +58,4 @@ class EventStream:
         except Exception as error:
             log.warning("a stream of the page ends early: %s", error)
             self._stream.abort()
-            raise ConnectionResetError("the answer is cut") from error
+            raise ConnectionResetError("the response is incomplete") from error

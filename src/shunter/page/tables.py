@@ -1,6 +1,6 @@
-"""What the page has: its views by the name in `/api/live?view=NAME`, and the functions of its other routes.
+"""The views of the page, by their name in `/api/live?view=NAME`, and the functions of its other routes.
 
-Each is named by its module, and imported when it is first asked for: the page answers sooner for it.
+Each is given as MODULE:NAME and imported when it is first used, so that the page starts sooner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CALLS = "shunter.page.answers:CALLS"
 
 
 def view_named(name: str) -> OpenView | None:
-    """The view of this name."""
+    """The view of this name; None if there is none."""
     found: OpenView | None = _imported(VIEWS[name]) if name in VIEWS else None
     return found
 
@@ -36,7 +36,7 @@ def all_calls() -> Calls:
 
 
 def shown_kinds() -> list[str]:
-    """Kinds of jobs that the page shows."""
+    """The kinds of jobs that the page shows."""
     return sorted(resource.kind for resource in _imported("shunter.operator.overview:SHOWN_RESOURCES"))
 
 

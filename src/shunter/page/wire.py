@@ -1,17 +1,17 @@
-"""What goes to the browser: rows, never objects of Kubernetes. The names of fields and collections are known to the page's
-scripts (assets/js/wire.js describes the same types for `tsc --checkJs`), so both change together.
+"""The types sent to the browser: rows, never Kubernetes objects. The page's scripts use the same names of fields and collections
+(assets/js/wire.js describes the types for `tsc --checkJs`), so change both together.
 
 The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
 
-    snapshot   {"session": Session, "rows": {COLLECTION: [row, ...]}}    the first event; replaces all that is shown
-    delta      {COLLECTION: {"set": [row, ...], "del": [id, ...]}}       a row replaces the one of its id
-    gone       {"collection": ..., "since": seconds, "why": text,         a watch broke, or a reading fails: rows stay, greyed,
-                "isAway": whether the cluster does not answer}            with their age; before the snapshot: it waits
-    back       {"collection": ...}                                        it is whole again
-    hidden     [Hidden, ...]                                              what is missing on the page, all of it each time
+    snapshot   {"session": Session, "rows": {COLLECTION: [row, ...]}}    the first event; replaces everything shown
+    delta      {COLLECTION: {"set": [row, ...], "del": [id, ...]}}       a row replaces the one with the same id
+    gone       {"collection": ..., "since": seconds, "why": text,         a watch or reading fails: its rows are out of date, and
+                "isAway": whether the API server does not answer}         stay, greyed, with their age
+    back       {"collection": ...}                                        its rows are up to date again
+    hidden     [Hidden, ...]                                              what is missing on the page; all of it each time
     beat       {"now": the server's clock}                                after 15 seconds without another event
-    end        {"why": "expired" | "logged out" | "too many streams"}     no reconnect: log in again
-               {"why": "stopped"}                                         the server: reconnect, as after a break
+    end        {"why": "expired" | "logged out" | "too many streams"}     the last event; do not reconnect
+               {"why": "stopped"}                                         the server stops; reconnect, as after a lost connection
 
 | view      | parameters                       | collections                                                       |
 |-----------|----------------------------------|-------------------------------------------------------------------|
@@ -22,8 +22,8 @@ The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
 | cluster   |                                  | cluster: ClusterSummary (one), nodes: NodeRow, waiting: JobRow,   |
 |           |                                  | queues: QueueRow                                                  |
 
-Times are seconds since 1970 (0: unknown), sizes bytes, shares 0 to 1. Texts come from clusters and programs: they are shown as
-text nodes, and nothing else.
+Times are seconds since 1970 (0: unknown), sizes are bytes, shares are 0 to 1. Texts come from clusters and programs, are not
+trusted, and are shown as text nodes only.
 """
 
 from __future__ import annotations
@@ -37,50 +37,50 @@ State = Literal["Failed", "Restarting", "Waiting", "Running", "Suspended", "Succ
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Fields that have their default are left out."""
+    """Fields with their default value are left out."""
 
     id: str
-    """Unique in its collection, and the same for as long as the thing lives."""
+    """Unique in its collection; does not change while the object exists."""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who looks at what; sent with each snapshot."""
+    """The viewer, the cluster and what the page may do; sent with each snapshot."""
 
     user: str
-    """As the API server knows the viewer; empty where it does not say."""
+    """The viewer's name at the API server; empty if unknown."""
     cluster: str
     """Name of the context, or `embedded cluster`."""
     is_read_only: bool
     """No actions are offered: --read-only."""
     version: str
     now: float
-    """The server's clock, so that ages are right where the browser's is wrong."""
+    """The server's clock, so that ages are right even if the browser's is wrong."""
     namespaces: tuple[str, ...] = ()
-    """Those that are shown where the viewer may not list all; empty: all are, or those in the address of the page."""
+    """The namespaces that are shown because the viewer may not list all; empty: all, or those in the address of the page."""
     can_log_out: bool = False
     """The viewer logged in with a token, and can log in with another."""
     kubectl: str = "kubectl"
-    """How a command line of kubectl for this cluster begins."""
+    """How kubectl commands for this cluster begin."""
     options: str = ""
-    """What a command line of shunter for this cluster needs; begins with a blank."""
+    """Options that shunter commands need for this cluster; begins with a blank."""
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is missing on the page: the viewer may not read it or, where `role` is empty, it could not be shown."""
+    """Something missing on the page: the viewer may not read it or, if `role` is empty, it could not be shown."""
 
     what: str
     """`pods in namespace vision`."""
     consequence: str
-    """What is missing on the page for it."""
+    """What is missing on the page because of it."""
     role: str
     """YAML of a Role or ClusterRole that would allow it, with the command that binds it. Empty: no permission is missing."""
     is_subject: bool = False
-    """It is what the view is about: nothing else of it can be shown."""
+    """It is the subject of the view: without it nothing is shown."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How far a training is, only as far as it was reported or logged. The browser counts the time left down to `ends`, and shows
-    the age of the report from `stale_after` on."""
+    """The progress of a training, as reported or logged. The browser counts down to `ends`, and shows the age of the report after
+    `stale_after`."""
 
     step: int | None = None
     steps: int | None = None
@@ -88,7 +88,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     ends: float = 0
     loss: float | None = None
     not_finite: Literal["", "NaN", "infinite"] = ""
-    """What the loss is where it is no finite number."""
+    """The loss if it is not a finite number."""
     checkpoint_step: int | None = None
     checkpoint_saved: float = 0
     reported: float = 0
@@ -97,7 +97,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class JobRow(Row, frozen=True, kw_only=True):
-    """A line of the list."""
+    """A row of the list of jobs."""
 
     namespace: str
     name: str
@@ -105,8 +105,9 @@ class JobRow(Row, frozen=True, kw_only=True):
     state: State
     reason: str = ""
     up: int | None = None
-    """None where pods could not be read, or not yet, and the job itself does not tell; 0 of a job that has ended."""
+    """Ranks that are up. None while it is unknown: the pods have not been, or cannot be, read; 0 for a finished job."""
     wanted: int = 0
+    """Ranks that the job requests."""
     created: float = 0
     finished: float = 0
     why: str = ""
@@ -120,13 +121,13 @@ ActionName = Literal["suspend", "resume", "rerun", "delete"]
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What this viewer may do with the job; others are not sent."""
+    """An action that this viewer may perform on the job; others are not sent."""
 
     name: ActionName
     command: str
     """The command line that does the same."""
     asks_name: bool = False
-    """The name must be typed before."""
+    """The viewer has to type the job's name to confirm."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -140,7 +141,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An http or https address out of an annotation or variable that is allowed for it."""
+    """An http or https address from an annotation or variable (`links.py`)."""
 
     title: str
     url: str
@@ -155,9 +156,9 @@ class JobDetail(JobRow, frozen=True, kw_only=True):
     generation: int = 0
     """Changes with the spec, not with the status."""
     restarts: int = 0
-    """Of a JobSet those that count towards `restart_limit`; of other jobs those of all ranks together."""
+    """With a JobSet, the restarts that count towards `restart_limit`; otherwise the sum over all ranks."""
     restart_limit: int | None = None
-    """None where a limit counts otherwise: it stands among the facts."""
+    """None if the limit counts something else: it is among the facts."""
     message: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     """Title and text: limits, queue, runtime, training run."""
@@ -166,7 +167,7 @@ class JobDetail(JobRow, frozen=True, kw_only=True):
     actions: tuple[Action, ...] = ()
     kubectl: str = ""
     differing: tuple[str, ...] = ()
-    """One text for each rank that differs from the others, worst first: `417 restarted`."""
+    """A text for each rank that differs from the others, worst first: `417 restarted`."""
 
 
 class Rank(Row, frozen=True, kw_only=True):
@@ -179,7 +180,7 @@ class Rank(Row, frozen=True, kw_only=True):
     state: State | Literal["Gone"]
     """Gone: the job has ended, and the pod is deleted."""
     reason: str = ""
-    """Why it does not run: `OOMKilled, exit code 137 (SIGKILL)`."""
+    """Why it is not running: `OOMKilled, exit code 137 (SIGKILL)`."""
     restarts: int = 0
     step: int | None = None
     step_seconds: float | None = None
@@ -190,11 +191,11 @@ class Rank(Row, frozen=True, kw_only=True):
     memory_limit: int | None = None
     gpus: int = 0
     differs: str = ""
-    """Why it differs from the others; empty where it does not."""
+    """How it differs from the others; empty if it does not."""
 
 
 class EvidenceLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A line under a verdict."""
+    """A piece of evidence of a verdict."""
 
     source: str
     text: str
@@ -202,7 +203,7 @@ class EvidenceLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class VerdictRow(Row, frozen=True, kw_only=True):
-    """A verdict of the doctor, from API evidence and logs; nothing is run in a pod for the page."""
+    """A verdict of the doctor, from API objects and logs: the page runs nothing in pods."""
 
     title: str
     cause: str
@@ -213,7 +214,7 @@ class VerdictRow(Row, frozen=True, kw_only=True):
 
 
 class TimelineRow(Row, frozen=True, kw_only=True):
-    """Something that happened to the job, oldest first."""
+    """An entry of the timeline, oldest first."""
 
     time: float
     tone: Literal["good", "bad", "plain"] = "plain"
@@ -221,20 +222,20 @@ class TimelineRow(Row, frozen=True, kw_only=True):
     rank: int | None = None
     times: int = 1
     lines: tuple[str, ...] = ()
-    """Last lines of a log, as the operator kept them."""
+    """The last lines of a log, as recorded by the operator."""
 
 
 class SeriesRow(Row, frozen=True, kw_only=True):
-    """A curve: at most 2,000 points, at most 8 of a job, the extremes of each stretch kept."""
+    """A curve of at most 2,000 points, with the extremes of each interval kept; at most 8 per job."""
 
     name: str
     rank: int | None = None
     source: str
-    """trainerStatus or log."""
+    """`trainerStatus` or `log`."""
     is_counted: bool = False
-    """x is but the number of the report."""
+    """x is the number of the report, as the step is unknown."""
     points: tuple[tuple[float, float | None], ...] = ()
-    """x and value; None for what is no finite number."""
+    """x and value; None for a value that is not finite."""
 
 
 class CheckpointRow(Row, frozen=True, kw_only=True):
@@ -248,14 +249,14 @@ class CheckpointRow(Row, frozen=True, kw_only=True):
 
 
 class NodeRow(Row, frozen=True, kw_only=True):
-    """A line of the Cluster view."""
+    """A node in the Cluster view."""
 
     name: str
     is_ready: bool
     is_schedulable: bool = True
     gpus: int = 0
     gpus_asked: int | None = None
-    """This and what else is asked for: None where pods of all namespaces could not be read."""
+    """This and the other requested amounts are None if pods of all namespaces cannot be read."""
     cpu: float = 0
     cpu_asked: float | None = None
     memory: int = 0
@@ -282,35 +283,35 @@ class ClusterSummary(Row, frozen=True, kw_only=True):
 
     version: str = ""
     nodes: int | None = None
-    """None, as the next three, where nodes could not be read."""
+    """This and the next three are None if nodes cannot be read."""
     ready: int | None = None
     gpus: int | None = None
     gpus_asked: int | None = None
-    """None also where pods of all namespaces could not be read."""
+    """None also if pods of all namespaces cannot be read."""
     waiting_jobs: int = 0
     waiting_gpus: int = 0
-    """Asked for by jobs that wait."""
+    """GPUs that waiting jobs request."""
     is_waiting_more: bool = False
-    """They wait for that many at least: of some only the runtime says it."""
+    """`waiting_gpus` is a lower bound: for some jobs only the runtime specifies the number."""
     operator: str = ""
-    """`2 replicas, leader shunter-operator-a, v0.3; webhooks answer`."""
+    """As `cluster_readings.operator_text` returns it."""
 
 
 class MigrationSummary(Row, frozen=True, kw_only=True):
     """The head of the Migration view."""
 
     plan: str = ""
-    """Name of the file; empty: there is none, and jobs are shown by class."""
+    """Name of the file; empty: there is no plan, and jobs are shown by class."""
     counts: tuple[tuple[str, int], ...] = ()
     """State and number, in the order of `moves.STATES`."""
     v1_left: int = 0
     v1_total: int = 0
     commands: tuple[tuple[str, str], ...] = ()
-    """What for, and the command line: the view itself acts on nothing."""
+    """Purpose and command line: the view itself performs no action."""
 
 
 class Wave(Row, frozen=True, kw_only=True):
-    """A wave of the plan, or without one a class of the inventory."""
+    """A wave of the plan; without a plan, a class of the inventory."""
 
     number: int
     title: str
@@ -319,31 +320,32 @@ class Wave(Row, frozen=True, kw_only=True):
 
 
 class Move(Row, frozen=True, kw_only=True):
-    """A v1 job on its way. Its page is `GET /api/migration/NS/KIND/NAME` -> MoveDetail, which begins with the same row."""
+    """How far the migration of a v1 job is. `GET /api/migration/NS/KIND/NAME` returns its `MoveDetail`, which contains this
+    row."""
 
     wave: int
-    """Number of a `Wave`; on the page of the job 0, where no plan has it."""
+    """Number of a `Wave`; 0 in a `MoveDetail` of a job that is in no plan."""
     namespace: str
     name: str
     kind: str
     state: str
-    """Of `moves.STATES`; not checked: yet, or it cannot be."""
+    """One of `moves.STATES`."""
     findings: int = 0
     blocking: int = 0
     first: str = ""
-    """The first blocking finding, in prose."""
+    """The message of the first blocking finding."""
     proof: str = ""
-    """How far the proof reaches."""
+    """The highest stage of the proof that holds."""
     twin: str = ""
-    """The TrainJob in its place."""
+    """The TrainJob that replaces it."""
     next: str = ""
-    """What to do next, in words; only a plan says it."""
+    """What to do next; only with a plan."""
     command: str = ""
-    """The command line that does it, or explains why it cannot be done; empty where none does."""
+    """The command line for it, or the one that explains why it cannot be done; empty if there is none."""
 
 
 class FindingText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A finding in prose; its id last."""
+    """A finding."""
 
     id: str
     severity: str
@@ -356,7 +358,7 @@ class FindingText(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodPair(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A rank on both sides."""
+    """The pods of a rank in v1 and v2."""
 
     rank: str
     before: str
@@ -369,41 +371,42 @@ class Rung(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     name: str
     status: str
-    """holds, fails, not reached."""
+    """`holds`, `fails` or `not reached`."""
     text: str = ""
 
 
 class MoveDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The page of one move."""
+    """The page of one `Move`."""
 
     move: Move
     findings: tuple[FindingText, ...] = ()
     before: str = ""
     """YAML of the v1 job, credentials masked."""
     after: str = ""
-    """YAML of the TrainJob and what belongs to it."""
+    """YAML of the TrainJob and its runtime, credentials masked."""
     pods: tuple[PodPair, ...] = ()
     proof: tuple[Rung, ...] = ()
     comparison: tuple[tuple[str, str, str, str], ...] = ()
-    """Metric, before, after, verdict; one row with the reason where the runs are not known."""
+    """Aspect, before, after, verdict; a row with the reason if runs or other facts are unknown."""
     commands: tuple[tuple[str, str], ...] = ()
 
 
 class LogLines(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event `lines` of `GET /api/logs/NS/KIND/NAME?ranks=0,417&since=SECONDS&find=TEXT&follow=true`. At most 64 KiB each and
-    20 a second; what was left out counts as skipped. A line is cut at 10,000 characters. The stream ends with an event `end`."""
+    """An event `lines` of `GET /api/logs/NS/KIND/NAME?ranks=0,417&since=SECONDS&find=TEXT&follow=true`: at most 64 KiB each and
+    20 per second; further lines are skipped, and counted. Lines are cut at 10,000 characters. The stream ends with an event
+    `end`."""
 
     lines: tuple[tuple[int | None, str, float, str], ...]
     """Rank, label, time, text without control characters."""
     skipped: int = 0
     notes: tuple[str, ...] = ()
-    """What is not shown, and why: a log that may not be read, ranks beyond those that are followed."""
+    """What is not shown, and why: logs that could not be read, ranks beyond the limit."""
 
 
 class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The body of `POST /api/actions/{suspend,resume,delete,rerun}`, with the header `X-Shunter: page`. Refused with 409 when the
-    job is another one, or has changed: a running job reports its progress all the time, so with `generation` and `state` only
-    changes of these two count."""
+    """The body of `POST /api/actions/{suspend,resume,delete,rerun}`, with the header `X-Shunter: page`. Refused with 409 if the
+    job was replaced or has changed: its `resource_version` differs, and so does its `generation` or `state`. Reports of progress
+    change only the former."""
 
     kind: str
     namespace: str
@@ -415,16 +418,16 @@ class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST /api/login`, with the header `X-Shunter: page`: the answer sets a cookie. Where a page takes tokens, a
-    401 has the url `/login`."""
+    """The body of `POST /api/login`, with the header `X-Shunter: page`: the answer sets a cookie. If the page accepts tokens, the
+    url of a 401 is `/login`."""
 
     token: str
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What every route that is no stream and no file says on trouble, and what an action says when it is done."""
+    """The answer of every route with an error, and of an action that was performed."""
 
     message: str
     remedy: str = ""
     url: str = ""
-    """Of the page to go to next: the new job of a rerun."""
+    """The address of the page to go to next, such as that of the new job of a rerun."""

@@ -9,7 +9,7 @@ from shunter.page.access.guard import (
     Settings,
     cookie_name,
     cookie_value,
-    is_good_code,
+    is_valid_code,
     local_hosts,
     new_code,
     new_session_id,
@@ -116,22 +116,22 @@ def test_only_what_holds_nothing_of_the_cluster_is_open() -> None:
 
 def test_a_code_is_good_for_a_minute_and_with_its_key() -> None:
     code = new_code(KEY, NOW)
-    assert is_good_code(code, KEY, NOW)
-    assert is_good_code(code, KEY, NOW + CODE_SECONDS - 1)
-    assert not is_good_code(code, KEY, NOW + CODE_SECONDS + 1)
-    assert not is_good_code(code, KEY, NOW - 5)
-    assert not is_good_code(code, b"x" * 32, NOW)
+    assert is_valid_code(code, KEY, NOW)
+    assert is_valid_code(code, KEY, NOW + CODE_SECONDS - 1)
+    assert not is_valid_code(code, KEY, NOW + CODE_SECONDS + 1)
+    assert not is_valid_code(code, KEY, NOW - 5)
+    assert not is_valid_code(code, b"x" * 32, NOW)
     assert new_code(KEY, NOW) != code
 
 
 @pytest.mark.parametrize("code", ["", ".", "..", "1800000000..", "x.y.z", "1800000000.abc", "\N{BULLET}.a.b"])
 def test_other_texts_are_no_codes(code: str) -> None:
-    assert not is_good_code(code, KEY, NOW)
+    assert not is_valid_code(code, KEY, NOW)
 
 
 def test_a_code_with_a_later_time_is_no_code() -> None:
     made, rest = new_code(KEY, NOW).split(".", 1)
-    assert not is_good_code(f"{int(made) + 60}.{rest}", KEY, NOW + 100)
+    assert not is_valid_code(f"{int(made) + 60}.{rest}", KEY, NOW + 100)
 
 
 def test_a_session_id_has_256_bits() -> None:

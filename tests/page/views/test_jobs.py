@@ -92,7 +92,7 @@ def test_pods_that_were_read_say_more_than_the_status_of_the_job() -> None:
 
 def test_logs_of_more_jobs_than_are_read_at_once_are_read_in_turn() -> None:
     view, jobs = Jobs(""), {str(number): kept_job(job(str(number))) for number in range(100)}
-    view._told = {uid: Progress(step=1, source="log") for uid in jobs}
+    view._progress_in_logs = {uid: Progress(step=1, source="log") for uid in jobs}
     view._log_times = {uid: LogTime(state="Running") for uid in jobs}
     read = set[str]()
     for now in range(5):
@@ -109,9 +109,9 @@ def test_logs_of_jobs_that_failed_are_read_after_those_of_running_ones_and_not_a
     silent = view._silent(Observed({"pytorchjobs": jobs}, {}))
     assert silent.keys() == {"old", "runs"}, "one that has succeeded has done all of it"
     assert view._due(silent, 0.0) == ["runs", "old"]
-    view._note_told(silent, [*silent], {uid: Progress(step=step, source="log") for uid, step in (("runs", 1), ("old", 820))}, 0.0)
+    view._note_read(silent, [*silent], {uid: Progress(step=step, source="log") for uid, step in (("runs", 1), ("old", 820))}, 0.0)
     assert view._due(silent, 1e6) == ["runs"], "it says the same for ever"
-    row = job_row(jobs["old"], None, view._told["old"])
+    row = job_row(jobs["old"], None, view._progress_in_logs["old"])
     assert (row.state, row.progress and row.progress.step) == ("Failed", 820)
 
 
@@ -119,20 +119,20 @@ def test_where_no_log_tells_anything_they_are_read_one_by_one_until_one_does() -
     view, jobs = Jobs(""), {str(number): kept_job(job(str(number))) for number in range(100)}
     first = view._due(jobs, 0.0)
     assert len(first) == 20
-    view._note_told(jobs, first, {}, 0.0)
+    view._note_read(jobs, first, {}, 0.0)
     (one,) = view._due(jobs, 5.0)
-    view._note_told(jobs, [one], {one: Progress(step=1, source="log")}, 5.0)
+    view._note_read(jobs, [one], {one: Progress(step=1, source="log")}, 5.0)
     assert len(view._due(jobs, 10.0)) == 4
 
 
 def test_how_far_a_job_came_stays_when_its_log_is_gone() -> None:
     view, jobs = Jobs(""), {"a": kept_job(job("a"))}
-    view._note_told(jobs, ["a"], {"a": Progress(step=820, source="log")}, 0.0)
+    view._note_read(jobs, ["a"], {"a": Progress(step=820, source="log")}, 0.0)
     jobs["a"] = kept_job(job("a", "Failed"))
     assert view._due(jobs, 1.0) == ["a"], "it may have done more since it was read"
     for now in (1.0, 60.0, 180.0, 400.0):
-        view._note_told(jobs, view._due(jobs, now), {}, now)
-    assert view._told["a"].step == 820
+        view._note_read(jobs, view._due(jobs, now), {}, now)
+    assert view._progress_in_logs["a"].step == 820
     assert view._due(jobs, 1e6) == []
 
 
@@ -154,12 +154,12 @@ def test_the_time_left_counts_from_when_it_was_reported() -> None:
     shown = job_row(kept_job(found), None, None).progress
     assert shown is not None
     assert (shown.reported, shown.ends) == (reported.timestamp(), reported.timestamp() + 300)
-    told = progress(found)
-    assert told is not None
+    logged = progress(found)
+    assert logged is not None
     for passed in (60, 119, 121, 299, 400):
         now = reported + timedelta(seconds=passed)
-        assert told.left(now) == timedelta(seconds=max(0, shown.ends - now.timestamp()))
-        assert told.is_stale(now) == (now.timestamp() > shown.stale_after)
+        assert logged.left(now) == timedelta(seconds=max(0, shown.ends - now.timestamp()))
+        assert logged.is_stale(now) == (now.timestamp() > shown.stale_after)
 
 
 def test_jobs_of_kubernetes_that_number_no_pods_are_not_shown() -> None:

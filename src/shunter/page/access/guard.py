@@ -1,12 +1,12 @@
-"""Who may ask the page what: a request and the settings in, a refusal or nothing out. Pure; the clock is an argument.
+"""The checks of every request: a request and the settings -> a refusal, or None. Pure; the clock is an argument.
 
-Everything is refused that is not known to be allowed, every method, every route:
+What is not explicitly allowed is refused, for every method and route:
 
-    the Host is ours                         else 421: a foreign name that leads here is DNS rebinding
+    the Host is one of the settings          else 421: another name that resolves to this address means DNS rebinding
     the route and its method exist           else 404, 405
-    what is asked beyond the shell comes
-      from our own page                      else 403: Sec-Fetch-Site; without it, for what acts, a matching Origin
-    what acts is JSON with our own header    else 403, 415: no form of another page can send that
+    a request beyond the shell comes
+      from the page itself                   else 403: by Sec-Fetch-Site; without it, for POST, by a matching Origin
+    a POST is JSON with the page's header    else 403, 415: a form of another site cannot send these
     the request belongs to a session         else 401
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 CODE_SECONDS = 60.0
-"""How long a login code is good."""
+"""How long a login code is valid."""
 ACTING = frozenset(("POST",))
 READING = frozenset(("GET", "HEAD"))
 OWN_HEADER = ("x-shunter", "page")
@@ -31,25 +31,26 @@ class Settings(NamedTuple):
     """How the page is served."""
 
     hosts: frozenset[str]
-    """Values of Host that are ours, with the port where it is not the scheme's own."""
+    """Accepted values of Host, with the port unless it is the scheme's default."""
     cookie: str
+    """The name of the session's cookie."""
     is_secure: bool = False
-    """Viewers reach it by https."""
+    """Viewers use https."""
     frame_ancestors: str = "'none'"
 
 
 class Refusal(NamedTuple):
-    """A status and what to say."""
+    """An HTTP status with its message."""
 
     status: int
     message: str
     remedy: str = ""
     url: str = ""
-    """Of the page that helps."""
+    """The address of a page that helps, such as the login."""
 
 
 class RefusedError(Exception):
-    """A request that is answered by a refusal."""
+    """The request is answered with a refusal."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
@@ -57,28 +58,29 @@ class RefusedError(Exception):
 
 
 class Route(NamedTuple):
-    """What is served at a path."""
+    """A method and the paths that it is served at."""
 
     method: str
     pattern: re.Pattern[str]
     name: str
     is_open: bool = False
-    """Holds nothing of the cluster: needs no session, and may be asked for from anywhere."""
+    """It shows nothing of the cluster: it needs no session, and other sites may link to it."""
 
 
 def local_hosts(port: int) -> frozenset[str]:
-    """The names of this machine's own address, which nobody else can give it."""
+    """The values of Host for the loopback address: names that DNS cannot redirect."""
     hosts = ("127.0.0.1", "localhost", "[::1]")
     return frozenset((*(f"{host}:{port}" for host in hosts), *(hosts if port == 80 else ())))
 
 
 def cookie_name(port: int, *, is_secure: bool) -> str:
-    """Cookies know no ports, so the name does; `__Host-` lets browsers take it from https without a Domain only."""
+    """Contains the port, as browsers share cookies between the ports of a host. Browsers accept a name with the prefix `__Host-`
+    only over https and without a Domain."""
     return "__Host-shunter" if is_secure else f"shunter-{port}"
 
 
 def refusal(method: str, headers: Mapping[str, str], route: Route, settings: Settings) -> Refusal | None:
-    """Why a request for a route that exists is not answered, whoever asks; None where it may be."""
+    """The refusal of a request for an existing route, with or without a session; None if it is allowed."""
     site = headers.get("sec-fetch-site", "")
     if route.is_open and method in READING:
         return None
@@ -95,7 +97,7 @@ def refusal(method: str, headers: Mapping[str, str], route: Route, settings: Set
 
 
 def refused_host(headers: Mapping[str, str], settings: Settings) -> Refusal | None:
-    """Before anything else is looked at."""
+    """The refusal of a request with a foreign Host; the first check."""
     if headers.get("host", "").lower() in settings.hosts:
         return None
     return Refusal(421, "this page is not served under that name.", "Open the address that shunter ui printed.")
@@ -113,7 +115,7 @@ def _is_own_origin(headers: Mapping[str, str], settings: Settings) -> bool:
 
 
 def cookie_value(headers: Mapping[str, str], name: str) -> str:
-    """The cookie's value; empty where there is none, or two of that name: then somebody else set one."""
+    """The cookie's value; empty if there is none, or two of this name: then another site has set one of them."""
     values = [
         value.strip()
         for part in headers.get("cookie", "").split(";")
@@ -124,7 +126,7 @@ def cookie_value(headers: Mapping[str, str], name: str) -> str:
 
 
 def set_cookie(settings: Settings, value: str) -> str:
-    """The header that gives it to the browser; an empty value takes it away."""
+    """The value of the header Set-Cookie; an empty cookie value deletes the cookie."""
     end = "" if value else "; Max-Age=0"
     return f"{settings.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if settings.is_secure else ''}{end}"
 
@@ -135,18 +137,18 @@ def new_session_id() -> str:
 
 
 def new_code(key: bytes, now: float) -> str:
-    """A login code; whoever may read the key can make one."""
-    made = f"{int(now)}.{secrets.token_urlsafe(16)}"
-    return f"{made}.{_signature(key, made)}"
+    """A login code: time, random bits and a signature with the key."""
+    payload = f"{int(now)}.{secrets.token_urlsafe(16)}"
+    return f"{payload}.{_signature(key, payload)}"
 
 
-def is_good_code(code: str, key: bytes, now: float) -> bool:
-    """Whether the code was made with the key and is not too old. That it was not used before is the caller's to know."""
-    made, _, signature = code.rpartition(".")
-    begun = made.partition(".")[0]
-    if not hmac.compare_digest(signature.encode(), _signature(key, made).encode()) or not begun.isdecimal():
+def is_valid_code(code: str, key: bytes, now: float) -> bool:
+    """Whether the code was signed with the key and is not too old. The caller checks that it has not been used."""
+    payload, _, signature = code.rpartition(".")
+    created = payload.partition(".")[0]
+    if not hmac.compare_digest(signature.encode(), _signature(key, payload).encode()) or not created.isdecimal():
         return False
-    return 0 <= now - int(begun) <= CODE_SECONDS
+    return 0 <= now - int(created) <= CODE_SECONDS
 
 
 def _signature(key: bytes, text: str) -> str:

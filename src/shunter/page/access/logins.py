@@ -1,12 +1,12 @@
-"""How a request shows whose it is, and how that becomes a session: one way for a laptop, two in a cluster.
+"""Authentication of viewers: which session a request belongs to. One login for the local page, two in a cluster.
 
-| way | whose it is | asks the API server as |
+| login | authenticates by | credentials at the API server |
 |---|---|---|
-| local | a cookie, got for a login code that the terminal printed | the kubeconfig's user |
-| token | `Authorization: Bearer` of a proxy in front, else a cookie, got for a token typed into a form | that token |
-| proxy | user and groups in headers of a proxy that proves itself | this process, impersonating them |
+| local | a cookie, set for a login code that the terminal printed | the kubeconfig's |
+| token | `Authorization: Bearer` of a proxy in front, else a cookie, set for a token entered in a form | that token |
+| proxy | user and groups in headers of an authenticated proxy | this process's, impersonating them |
 
-A session is found by a random id, or by a digest of what the proxy says: two viewers never find the same one.
+A session is found by a random id, or by a digest of what the proxy sends, so two viewers never share one.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _BEARER = re.compile(r"bearer +(.+)", re.IGNORECASE)
 
 
 class Login(Protocol):
-    """One of these ways."""
+    """One of these logins."""
 
     takes_codes: bool
-    """Codes of the terminal log in."""
+    """Viewers can log in with a code of the terminal."""
     takes_tokens: bool
-    """Tokens typed into the form log in."""
+    """Viewers can log in with a token in the form."""
 
     async def session(self, request: Request, sessions: Sessions, settings: Settings) -> Session:
-        """Whose the request is. Raises RefusedError."""
+        """The session of the request. Raises RefusedError."""
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
         """The id of a new session. Raises RefusedError."""
 
     def with_code(self, sessions: Sessions) -> str:
-        """The id of a new session; the code was good. Raises RefusedError."""
+        """The id of a new session. The caller has checked the code. Raises RefusedError."""
 
 
 class LocalLogin:
-    """For who may read this user's files, and nobody else."""
+    """For processes that can read this user's files."""
 
     takes_codes, takes_tokens = True, False
 
@@ -58,7 +58,7 @@ class LocalLogin:
         self._connection = connection
 
     async def session(self, request: Request, sessions: Sessions, settings: Settings) -> Session:
-        """The session of the cookie. RefusedError (401) where it is of none, or of one that is over."""
+        """The session of the cookie. Raises RefusedError (401) if there is none, or it has ended."""
         found = sessions.find(cookie_value(request.headers, settings.cookie))
         if found is None:
             remedy = "Open the link that shunter ui prints; shunter status prints a new one."
@@ -66,16 +66,16 @@ class LocalLogin:
         return found
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
-        """Always RefusedError (404): nobody logs in with a token here."""
+        """Raises RefusedError (404): there is no login with a token."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
     def with_code(self, sessions: Sessions) -> str:
-        """The id of a new session, which asks with the kubeconfig's credentials."""
+        """The id of a new session with the kubeconfig's credentials."""
         return _added(sessions, Session(self._connection, sessions.options))
 
 
 class TokenLogin:
-    """For who has a token that the API server knows. `connection` says where it is; its credentials are not used."""
+    """For viewers with a token that the API server accepts. The credentials of `connection` are not used."""
 
     takes_codes, takes_tokens = False, True
 
@@ -83,8 +83,8 @@ class TokenLogin:
         self._connection = dataclasses.replace(connection, credentials=StaticCredentials())
 
     async def session(self, request: Request, sessions: Sessions, settings: Settings) -> Session:
-        """That of the bearer token, made at its first request; without a token that of the cookie. RefusedError (401) for
-        neither."""
+        """The session of the bearer token, created with its first request; without a token, that of the cookie. Raises
+        RefusedError (401) if there is neither."""
         authorization = request.headers.get("authorization", "")
         if authorization:
             token = bearer_token(authorization)
@@ -96,15 +96,14 @@ class TokenLogin:
         return found
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
-        """The id of a new session, once the API server knows the token; RefusedError (401) where it does not. The session can log
-        out."""
+        """The id of a new session, which can log out. Raises RefusedError (401) if the API server does not accept the token."""
         session = self._session(bearer_token(f"Bearer {token.strip()}"), sessions)
-        session.can_log_out = True  # The cookie that is made of it goes; a token that a proxy sends comes again.
+        session.can_log_out = True  # Logging out deletes the cookie; a token from a proxy would come with the next request.
         await _identify(session)
         return _added(sessions, session)
 
     def with_code(self, sessions: Sessions) -> str:
-        """Always RefusedError (404): no code is given out here."""
+        """Raises RefusedError (404): there are no login codes."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
     def _session(self, token: str, sessions: Sessions) -> Session:
@@ -113,19 +112,19 @@ class TokenLogin:
 
 
 class ProxyRules(NamedTuple):
-    """How the proxy in front proves itself, and in which headers it says who the viewer is."""
+    """How the proxy is authenticated, and which of its headers name the viewer."""
 
     user_header: str = "kubeflow-userid"
     groups_header: str = ""
     """Empty: viewers have no groups."""
     secret: bytes = b""
-    """What `X-Shunter-Proxy-Secret` must be; empty: anything."""
+    """The value of `X-Shunter-Proxy-Secret`; empty: not checked."""
     needs_certificate: bool = True
-    """A client certificate that the server's TLS has verified proves it. Where there is a secret as well, both must be right."""
+    """The proxy needs a client certificate, verified by the server's TLS. If there is a secret as well, both are checked."""
 
 
 class ProxyLogin:
-    """For who a proxy says they are."""
+    """For viewers that a proxy has authenticated."""
 
     takes_codes, takes_tokens = False, False
 
@@ -134,8 +133,8 @@ class ProxyLogin:
         self._rules = rules
 
     async def session(self, request: Request, sessions: Sessions, settings: Settings) -> Session:
-        """That of the user and groups in the headers. RefusedError where the proxy's proof is missing, or the names are not
-        taken."""
+        """The session of the user and groups in the headers. Raises RefusedError if the proxy is not authenticated, or a name is
+        not accepted."""
         found = proxied_user(request.headers, request.certificate, self._rules)
         if isinstance(found, Refusal):
             raise RefusedError(found)
@@ -144,53 +143,53 @@ class ProxyLogin:
         return await _known(sessions, f"proxied {_digest(repr(found))}", session)
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
-        """Always RefusedError (404): nobody logs in here but by the proxy."""
+        """Raises RefusedError (404): only the proxy logs viewers in."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
     def with_code(self, sessions: Sessions) -> str:
-        """Always RefusedError (404): nobody logs in here but by the proxy."""
+        """Raises RefusedError (404): only the proxy logs viewers in."""
         raise RefusedError(Refusal(404, "there is no such page."))
 
 
 class ProxiedUser(NamedTuple):
-    """Whom the proxy names."""
+    """The viewer, as named by the proxy."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
 def proxied_user(headers: Mapping[str, str], certificate: Mapping[str, Any] | None, rules: ProxyRules) -> ProxiedUser | Refusal:
-    """Whom a request is of. Pure. Headers without the proxy's proof say nothing, whatever is in them."""
+    """The viewer of a request. Pure. Headers that do not come from the authenticated proxy are not trusted."""
     has_secret = hmac.compare_digest(headers.get(SECRET_HEADER, "").encode(), rules.secret) if rules.secret else True
     has_certificate = bool(certificate) or not rules.needs_certificate
     if not (has_secret and has_certificate) or not (rules.secret or rules.needs_certificate):
-        return Refusal(401, "this request does not come through the proxy that knows the viewers.")
+        return Refusal(401, "this request does not come through the proxy that authenticates viewers.")
     user = headers.get(rules.user_header.lower(), "").strip()
     listed = headers.get(rules.groups_header.lower(), "") if rules.groups_header else ""
     if "," in user or ", " in listed:
-        # Values of a header that came twice are joined so: then one of them may be the viewer's own.
+        # The server joins the values of a repeated header like this: one of them may have been added by the viewer.
         return Refusal(400, f"the header {rules.user_header} or {rules.groups_header or 'of groups'} came twice.")
     if not user:
         return Refusal(401, f"the proxy names no user in {rules.user_header}.")
     groups = tuple(dict.fromkeys(group.strip() for group in listed.split(",") if group.strip()))
     for name in (user, *groups):
         if is_reserved(name):
-            return Refusal(403, f"{name!r} is not taken from a proxy: names that begin with system: are the cluster's own.")
+            return Refusal(403, f"{name!r} is not accepted from a proxy: names that begin with system: are reserved.")
         if not name.isascii() or not name.isprintable():
             return Refusal(400, "a user or group is not printable ASCII.")
     return ProxiedUser(user, groups)
 
 
 def bearer_token(authorization: str) -> str:
-    """Raises RefusedError for what is no token."""
+    """The token in the value of Authorization. Raises RefusedError if it is not a bearer token."""
     found = _BEARER.fullmatch(authorization)
     if found is None or not _TOKEN.fullmatch(found[1]):
-        raise RefusedError(Refusal(401, "this is no bearer token.", url="/login"))
+        raise RefusedError(Refusal(401, "this is not a bearer token.", url="/login"))
     return found[1]
 
 
 async def _known(sessions: Sessions, key: str, fresh: Session) -> Session:
-    """The session of this key; a fresh one, once the API server knows its viewer, if there is none."""
+    """The session of this key; if there is none, `fresh`, once the API server has accepted its credentials."""
     found = sessions.find(key)
     if found is None:
         await _identify(fresh)
@@ -209,7 +208,7 @@ async def _identify(session: Session) -> None:
     except Unauthorized:
         session.end("expired")
         refused = Refusal(
-            401, "the API server does not know this token, or it has expired.", "Log in with another.", url="/login"
+            401, "the API server does not accept this token; it may have expired.", "Log in with another.", url="/login"
         )
         raise RefusedError(refused) from None
     except BaseException:

@@ -1,7 +1,7 @@
-"""Who is logged in, and what runs for each of them: a client with their credentials, and views that are looked at.
+"""Sessions of viewers, each with a client that has the viewer's credentials, and the views that are open.
 
-Nothing is shared between sessions: each has its own client, connections, watches and rows. What runs for a session ends 60
-seconds after its last stream; who it is stays known for as long as it is used.
+Sessions share nothing: each has its own client, connections, watches and rows. These end 60 seconds after the session's last
+stream; the session itself stays for as long as it is used.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from shunter.page.wire import Session as SessionFacts
 log = logging.getLogger(__name__)
 
 REST_SECONDS = 60.0
-"""After its last stream a session's watches and connections end."""
+"""How long after its last stream a session's watches and connections end."""
 MOST_STREAMS = 20
 MOST_SESSIONS = 200
 MOST_REQUESTS = 4
-"""Of one session at once, beside its watches."""
+"""How many requests a session sends to the API server at once, besides its watches."""
 SELF_REVIEWS = Resource("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
 
 
 class TooManyStreams(Exception):
-    """This session has as many streams as one may have."""
+    """The session already has `MOST_STREAMS` streams."""
 
 
 class Session:
@@ -56,27 +56,27 @@ class Session:
 
     @property
     def viewer(self) -> Viewer:
-        """Who looks, with a client that is made when it is needed: at first, and after a rest, which closes it."""
+        """The viewer with a client, which is created when needed, also again after it was closed for lack of streams."""
         if self._client is None:
             self._client = connect(self._connection, component="shunter-page", max_requests=MOST_REQUESTS)
         return Viewer(self._client, self.user, self._options)
 
     async def identify(self) -> str:
-        """Asks the API server who this is. Raises Unauthorized when it does not know, and ConnectionProblem."""
+        """Reads the viewer's name from the API server. Raises Unauthorized (credentials rejected) and ConnectionProblem."""
         body: Json = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
         try:
             answer: Json = await self.viewer.client.create(SELF_REVIEWS, body)
         except (Unauthorized, ConnectionProblem):
             raise
         except ApiError as problem:
-            # Servers before 1.28 do not have it; it is a name on the page, and nothing depends on it.
+            # Servers before 1.28 do not have it. The name is only shown; nothing depends on it.
             log.debug("the viewer's name is not known: %s", problem)
             return self.user
         self.user = str((answer.get("status") or {}).get("userInfo", {}).get("username") or self.user)
         return self.user
 
     def facts(self, namespaces: tuple[str, ...] = ()) -> SessionFacts:
-        """What the page shows of it."""
+        """What the page shows about the session."""
         options = self._options
         return SessionFacts(
             user=self.user,
@@ -92,7 +92,7 @@ class Session:
 
     @asynccontextmanager
     async def stream(self, on_end: Callable[[], None] = lambda: None) -> AsyncIterator[None]:
-        """Counts a stream for as long as it lasts; `on_end` is called when the session ends before it. Raises TooManyStreams."""
+        """Counts a stream while it is open; `on_end` is called if the session ends before it. Raises TooManyStreams."""
         if self.streams >= MOST_STREAMS:
             raise TooManyStreams
         self.streams += 1
@@ -111,7 +111,7 @@ class Session:
                 self._resting = asyncio.get_running_loop().call_later(REST_SECONDS, self._rest)
 
     def listen(self, name: str, open_view: OpenView, parameters: Parameters) -> Listener:
-        """A listener of a view, which is started if nobody looks at it yet. To be closed, within a stream."""
+        """A listener of a view, which is started unless it already runs. To be called within `stream`; the caller closes it."""
         key = name, parameters
         running = self._views.get(key)
         if running is None:
@@ -124,7 +124,7 @@ class Session:
         return running.table.listen(lambda: self.facts(running.namespaces))
 
     def end(self, why: str) -> None:
-        """All streams end with these words, and nothing of the session is left."""
+        """Ends all streams, with this reason, and closes everything of the session."""
         self.is_over = True
         for running in self._views.values():
             running.table.end(why)
@@ -133,7 +133,7 @@ class Session:
         self._rest()
 
     def _close_unseen(self, besides: tuple[str, Parameters]) -> None:
-        """Views that nobody looks at any more, so that who walks through a thousand jobs does not watch all of them."""
+        """Stops other views without listeners, so that a viewer who opens a thousand jobs one by one does not watch all."""
         for key, running in [*self._views.items()]:
             if key != besides and not running.table.listeners:
                 running.stop()
@@ -149,14 +149,14 @@ class Session:
 
 
 class Sessions:
-    """All of them, by what a request shows: the id in a cookie, or what a proxy says."""
+    """All sessions, by the id in a cookie, or by a digest of what a proxy sends."""
 
     def __init__(self, options: PageOptions) -> None:
         self.options = options
         self._sessions: dict[str, Session] = {}
 
     def find(self, key: str) -> Session | None:
-        """None for one that is unknown, over, or was not used for `idle_seconds`. To be found counts as being used."""
+        """None if it is unknown, has ended, or was not used for `idle_seconds`. Being found counts as use."""
         session = self._sessions.get(key)
         if session is None or session.is_over or self._is_idle(session):
             return None
@@ -164,7 +164,7 @@ class Sessions:
         return session
 
     def add(self, key: str, session: Session) -> None:
-        """When there are too many, who has been away for longest goes."""
+        """Adds a session. If there are too many, the one unused for longest ends, those without streams first."""
         self.purge()
         while len(self._sessions) >= MOST_SESSIONS:
             self.remove(
@@ -173,23 +173,23 @@ class Sessions:
         self._sessions[key] = session
 
     def purge(self) -> None:
-        """Forgets those that have ended or were not used for long, and the credentials that they hold."""
+        """Removes sessions that have ended or are idle, with their credentials."""
         for key, found in [*self._sessions.items()]:
             if found.is_over or self._is_idle(found):
                 self.remove(key, "expired")
 
     def remove(self, key: str, why: str) -> None:
-        """Ends the session, telling its streams why; nothing where there is none of this key."""
+        """Ends the session of this key, if there is one; its streams end with this reason."""
         if (session := self._sessions.pop(key, None)) is not None:
             session.end(why)
 
     def forget(self, session: Session) -> None:
-        """Whoever it was logs in again."""
+        """Removes the session, so that its viewer has to log in again."""
         for key in [key for key, found in self._sessions.items() if found is session]:
             self.remove(key, "logged out")
 
     def close(self) -> None:
-        """Ends all of them; their streams are told `stopped`."""
+        """Ends all sessions; their streams end with the reason `stopped`."""
         for key in [*self._sessions]:
             self.remove(key, "stopped")
 

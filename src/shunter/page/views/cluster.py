@@ -1,4 +1,4 @@
-"""The view of the cluster: nodes and what is asked of them, jobs that wait and why, queues, the operator."""
+"""The view of the cluster: nodes and what is requested of them, waiting jobs and why they wait, queues, the operator."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ OPERATOR_SECONDS = 15.0
 QUEUE_SECONDS = 15.0
 VERSION_SECONDS = 600.0
 HOLDS_A_NODE = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
-"""Selects pods that have a node, and have not ended."""
+"""Selects pods that are scheduled, and have not ended."""
 MOST_JOBS = 12
-"""Jobs that are named of one node."""
+"""How many jobs are named for a node."""
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 
 
 class KeptPod(NamedTuple):
-    """What stays of a pod that holds resources of a node."""
+    """What is kept of a pod that holds resources of a node."""
 
     node: str
     cpu: float
@@ -54,7 +54,7 @@ class KeptPod(NamedTuple):
 
 
 class Cluster:
-    """The view. Jobs that wait are those of the list of jobs."""
+    """The view. Waiting jobs are taken from the list of jobs (`open_jobs`)."""
 
     def __init__(self, viewer: Viewer) -> None:
         self._is_embedded = viewer.page.is_embedded
@@ -88,8 +88,8 @@ class Cluster:
         )
 
     def rows(self, observed: Observed, now: float) -> Rows:
-        """The summary, nodes by name, waiting jobs and queues. Figures of nodes are None where the viewer may not list what they
-        are counted from."""
+        """The summary, nodes by name, waiting jobs and queues. Figures of nodes are None if the viewer may not list the objects
+        they are counted from."""
         nodes = observed.objects["nodes"]
         may_read_nodes, may_read_pods = "nodes" not in observed.refused, "holders" not in observed.refused
         by_node = grouped_by(observed.objects["holders"].values(), lambda pod: pod.node)
@@ -124,7 +124,7 @@ class Cluster:
         return operator_text(await operator_state(client), datetime.now(UTC), is_embedded=self._is_embedded)
 
     def _jobs_of(self, observed: Observed) -> Observed:
-        """What the list of jobs looks at."""
+        """Only the objects of the list of jobs."""
         return observed._replace(objects={name: found for name, found in observed.objects.items() if name in self._job_watches})
 
     def _of_jobs(self, reading: Reading) -> Reading:
@@ -140,7 +140,7 @@ def open_cluster(viewer: Viewer, parameters: Parameters) -> View:
 
 
 def kept_node(node: Json) -> NodeRow:
-    """A node without what is asked of it. Pure."""
+    """A node without what is requested of it. Pure."""
     status, spec = node.get("status") or {}, node.get("spec") or {}
     conditions = {one["type"]: one.get("status") for one in status.get("conditions") or ()}
     offered = status.get("allocatable") or status.get("capacity") or {}
@@ -157,7 +157,7 @@ def kept_node(node: Json) -> NodeRow:
 
 
 def kept_holder(pod: Json) -> KeptPod | None:
-    """A pod on a node, with what it asks for. Pure."""
+    """A scheduled pod, with what it requests. Pure."""
     if not pod["spec"].get("nodeName"):
         return None
     amounts = requested(msgspec.convert(pod["spec"], PodRequests))
@@ -173,7 +173,7 @@ def kept_holder(pod: Json) -> KeptPod | None:
 
 
 def node_row(node: NodeRow, pods: Iterable[KeptPod] | None) -> NodeRow:
-    """The node with what is asked of it, and by which jobs; without them where `pods` is None: not all could be read. Pure."""
+    """The node with what is requested of it, and by which jobs; without that if `pods` is None: not all could be read. Pure."""
     if pods is None:
         return node
     held = list(pods)
@@ -202,7 +202,7 @@ def _job_of(labels: Mapping[str, str]) -> tuple[str, int]:
 
 
 def gpus_asked_by(job: Json) -> int | None:
-    """What all pods of a job ask for together; None where only its runtime says it. Pure."""
+    """The GPUs that all pods of a job request together; None if only its runtime specifies them. Pure."""
     if is_v1(job):
         return gpus(job)
     if is_native(job):

@@ -1,7 +1,7 @@
 """The view of one job: its head, ranks, verdicts, timeline, curves and checkpoints.
 
-The job and its pods are watched, and shown at once. What takes several objects to say (causes, verdicts, logs, usage) is read
-shortly after a change, or every few seconds.
+The job and its pods are watched, and shown at once. Causes, verdicts, logs and usage are read shortly after a change, or every
+few seconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from shunter.operator.restarts import is_jobset_of
 from shunter.operator.training_progress import Progress, progress
 from shunter.page.actions import Commands, allowed_verbs, get_command, offered
 from shunter.page.job_readings import Diagnosing, Diagnosis, Usage, usage
-from shunter.page.views.job_head import Around, job_detail, with_why
+from shunter.page.views.job_head import Context, job_detail, with_why
 from shunter.page.views.job_rows import checkpoint_rows, series_rows, timeline_rows, verdict_rows
 from shunter.page.views.jobs import JobReading, KeptJob, job_row, kept_job
 from shunter.page.views.rank_rows import KeptPod, RankRows, kept_pod, pods_of_rows
@@ -48,32 +48,33 @@ LOG_SECONDS = 5.0
 CHECKPOINT_SECONDS = 10.0
 VERBS_SECONDS = 60.0
 MOST_RANKS = 64
-"""Whose logs are read for steps and curves; of more those of the lowest ranks."""
+"""How many ranks' logs are read for steps and curves: the lowest."""
 FIRST_LINES = 20_000
-"""Of the lowest rank, whose curve is drawn as far back as that goes."""
+"""How many of its last log lines are read of the lowest rank, whose curve is drawn."""
 OTHER_LINES = 500
+"""The same for each other rank."""
 _RANKS = "The ranks of this job are not shown."
 
 
 class Logged(NamedTuple):
-    """What logs and reports told so far."""
+    """What was read from logs and reports so far."""
 
     uid: str = ""
-    """Of the job."""
+    """The uid of the job."""
     by_rank: Mapping[int, Sequence[Series]] = {}
     followed: Collection[int] = ()
-    """Ranks whose logs are read on."""
+    """Ranks whose logs are read."""
     reported: Sequence[Series] = ()
     progress: Progress | None = None
     is_refused: bool = False
 
 
 class KeptEvent(NamedTuple):
-    """What stays of an event."""
+    """What is kept of an event."""
 
     object: Json
     may_tell: bool
-    """It may stand in the timeline: most of the thousands about a large job's pods do not."""
+    """It may be in the timeline; most of the thousands about a large job's pods are not."""
 
 
 class JobView:
@@ -116,7 +117,7 @@ class JobView:
         self._shown: dict[str, tuple[Any, Any]] = {}
 
     def rows(self, observed: Observed, now: float) -> Rows:
-        """All collections are empty while there is no job of the name; `ranks` is too where the viewer may not list pods."""
+        """All collections are empty while there is no job of this name; `ranks` also if the viewer may not list pods."""
         job = _newest(observed.objects["job"])
         if job is None:
             return {"job": (), "ranks": (), "verdicts": (), "timeline": (), "series": (), "checkpoints": ()}
@@ -138,7 +139,7 @@ class JobView:
         read = JobReading("", kept.job.state, JobCause(None, up=running), wanted_ranks or 0)
         row = job_row(kept, read, logged.progress)
         commands = Commands(self._viewer.page.options, self._viewer.page.kubectl)
-        around = Around(
+        context = Context(
             jobset=jobset,
             rank_restarts=sum(state.restarts for state in self._ranks.states),
             differing=differing,
@@ -147,7 +148,7 @@ class JobView:
             notes=(("Logs", "you may not read the logs of these pods" if logged.is_refused else ""),),
         )
         return {
-            "job": (job_detail(with_why(row, diagnosis.why, diagnosis.remedy), job, around),),
+            "job": (job_detail(with_why(row, diagnosis.why, diagnosis.remedy), job, context),),
             "ranks": self._ranks.measured(ranks, pace, used, differing),
             "verdicts": self._once("verdicts", diagnosis, lambda: verdict_rows(diagnosis.report)),
             "timeline": self._timeline(observed, job),
@@ -156,7 +157,7 @@ class JobView:
         }
 
     def _once(self, name: str, key: Any, made: Any) -> Any:
-        """What was made of this very value before, or is now."""
+        """The result of `made`, called again only if `key` is another object than at the last call for this name."""
         before = self._shown.get(name)
         if before is None or before[0] is not key:
             before = self._shown[name] = key, made()
@@ -168,13 +169,13 @@ class JobView:
 
     def _timeline(self, observed: Observed, job: Json) -> list[TimelineRow]:
         uid = job["metadata"]["uid"]
-        told = [one.object for one in observed.objects["events"].values() if one.may_tell and tells(one.object, uid)]
+        events = [one.object for one in observed.objects["events"].values() if one.may_tell and tells(one.object, uid)]
         pods, children = observed.objects["pods"], [*observed.objects.get("jobset", {}).values()]
-        values, objects = (uid, job.get("status") or {}, [*pods]), (told, children)
+        values, objects = (uid, job.get("status") or {}, [*pods]), (events, children)
         before = self._shown.get("timeline")
         if before is None or before[0][0] != values or not all(map(_are_same, before[0][1], objects)):
             own = [one for one in children if is_jobset_of(job, one)]
-            made = timeline_rows(job, own_events(job, pods_of_rows(pods.values()), told, own))
+            made = timeline_rows(job, own_events(job, pods_of_rows(pods.values()), events, own))
             before = self._shown["timeline"] = (values, objects), made
         found: list[TimelineRow] = before[1]
         return found
@@ -182,24 +183,25 @@ class JobView:
     def _checkpoints(self, observed: Observed, job: Json, logged: Logged) -> list[CheckpointRow]:
         saved: Sequence[SavedStep] = observed.readings.get("checkpoints", ())
         place = checkpoint_location(job) if is_v2(job) else None
-        told = self._kept_job(job).progress or logged.progress
-        return checkpoint_rows(saved, told.checkpoint if told is not None else None, place.title if place is not None else "")
+        latest = self._kept_job(job).progress or logged.progress
+        reported = latest.checkpoint if latest is not None else None
+        return checkpoint_rows(saved, reported, place.title if place is not None else "")
 
     def _jobset(self, observed: Observed, job: Json) -> Json | None:
         found = observed.objects.get("jobset", {})
         return next((one for one in found.values() if is_jobset_of(job, one)), None)
 
     def _kept(self, job: Json) -> Json:
-        """The job. One of which no row can be made fails here, where it is named."""
+        """The job. Raises for a job from which no row can be made, so that the page names it."""
         slim = _slim(job)
-        job_detail(job_row(self._kept_job(slim), None, None), slim, Around())
+        job_detail(job_row(self._kept_job(slim), None, None), slim, Context())
         return slim
 
     def _kept_pod(self, pod: Json) -> KeptPod:
         return kept_pod(pod, self._shared)
 
     def _kept_event(self, event: Json) -> KeptEvent | None:
-        """Of the namespace's events those about the job, and what is named like it."""
+        """An event about the job, or an object whose name begins with the job's; None for others in the namespace."""
         event["metadata"].pop("managedFields", None)
         about = event.get("involvedObject", {})
         may_tell = event.get("type") == "Warning" or about.get("kind") != PODS.kind
@@ -222,7 +224,7 @@ class JobView:
         return await usage(client, job, pods) if job is not None and not is_finished(job) else {}
 
     async def _logged(self, client: Client, observed: Observed) -> Logged:
-        """Reads on in the logs of the lowest ranks; of a job that has ended once more only when a pod of it has changed."""
+        """Reads what is new in the logs of the lowest ranks; for a finished job only after the job or one of its pods changed."""
         job = _newest(observed.objects["job"])
         if job is None:
             return Logged()
@@ -240,24 +242,24 @@ class JobView:
         first, *others = [*pods] or [0]
         try:
             await asyncio.gather(self._first_log.read(pods, [first]), self._other_logs.read(pods, others))
-            told = await progress_in_log(client, pods[first]) if progress(job) is None and first in pods else None
+            logged = await progress_in_log(client, pods[first]) if progress(job) is None and first in pods else None
         except Forbidden:
             return Logged(self._logs_of, reported=self._reported, is_refused=True)
-        # While the pod of a lower rank was missing, `_first_log` read another one, and what it knows of that has grown old.
+        # `_first_log` may also have read another rank, while the pod of a lower one was missing: that report is out of date.
         lowest, reports = self._first_log.reports(), self._other_logs.reports()
         reports = {**lowest, **reports, **{rank: lowest[rank] for rank in [first] if rank in lowest}}
         by_rank = {rank: report.series for rank, report in sorted(reports.items())}
-        return Logged(self._logs_of, by_rank, (first, *others), self._reported, told)
+        return Logged(self._logs_of, by_rank, (first, *others), self._reported, logged)
 
     def _begin_logs(self, uid: str) -> None:
-        """For the job of this uid: one that was made again under its name has logs of its own."""
+        """Starts reading logs of the job with this uid: a job that was created again under the same name has its own logs."""
         self._logs_of = uid
         self._first_log = RankLogs(self._viewer.client, most_lines=FIRST_LINES)
         self._other_logs = RankLogs(self._viewer.client, most_lines=OTHER_LINES)
         self._reported = ()
 
     async def _saved(self, client: Client, observed: Observed) -> Sequence[SavedStep]:
-        """Only what is on this machine, of a job of its embedded cluster: nothing else is asked for checkpoints."""
+        """Checkpoints on this machine, for a job of its embedded cluster; none for others."""
         job = _newest(observed.objects["job"])
         if job is None or not self._viewer.page.is_embedded or not is_v2(job):
             return ()
@@ -281,17 +283,17 @@ def _slim(obj: Json) -> Json:
 
 
 def _are_same(before: Sequence[Json], now: Sequence[Json]) -> bool:
-    """Whether these are the very same objects: those before are held, so that none has the place of one that is gone."""
+    """Whether both contain the same objects, by identity. The caller keeps `before`, so no id is reused."""
     return len(before) == len(now) and all(map(operator.is_, before, now))
 
 
 def _newest(jobs: Mapping[str, Json]) -> Json | None:
-    """Of a job that was made again both may be there for a moment."""
+    """The newest job: when a job is deleted and created again, both may be present for a moment."""
     return max(jobs.values(), key=lambda job: str(job["metadata"].get("creationTimestamp", "")), default=None)
 
 
 def _of(diagnosis: Diagnosis | None, job: Json) -> Diagnosis:
-    """What was found about this very job, in the state in which it is."""
+    """The diagnosis, if it is about this job in its current state; an empty one otherwise."""
     if diagnosis is None or diagnosis.uid != job["metadata"]["uid"] or diagnosis.state != job_state(job):
         return _NOTHING
     return diagnosis

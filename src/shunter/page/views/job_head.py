@@ -24,12 +24,12 @@ from shunter.page.wire import Action, Condition, JobDetail, JobRow
 MOST_DIFFERING = 50
 
 
-class Around(NamedTuple):
-    """What is known beside the job itself."""
+class Context(NamedTuple):
+    """What the head shows that is not in the job itself."""
 
     jobset: Json | None = None
     rank_restarts: int = 0
-    """Of all ranks together."""
+    """Sum over all ranks."""
     differing: Sequence[Difference] = ()
     actions: tuple[Action, ...] = ()
     kubectl: str = ""
@@ -37,31 +37,31 @@ class Around(NamedTuple):
     """More facts: title and text."""
 
 
-def job_detail(row: JobRow, job: Json, around: Around) -> JobDetail:
-    """The head; `row` is that of the list, with the cause that is known by now."""
-    counts = restarts(around.jobset) if around.jobset is not None else None
-    told = [f"{one.rank} {one.text}" for one in around.differing]
-    if len(told) > MOST_DIFFERING:
-        told = [*told[:MOST_DIFFERING], f"and {len(told) - MOST_DIFFERING} more"]
+def job_detail(row: JobRow, job: Json, context: Context) -> JobDetail:
+    """The head; `row` is the job's row in the list, with the cause that this view knows (`with_why`)."""
+    counts = restarts(context.jobset) if context.jobset is not None else None
+    differing = [f"{one.rank} {one.text}" for one in context.differing]
+    if len(differing) > MOST_DIFFERING:
+        differing = [*differing[:MOST_DIFFERING], f"and {len(differing) - MOST_DIFFERING} more"]
     return JobDetail(
         **{field: getattr(row, field) for field in JobRow.__struct_fields__},
         uid=job["metadata"]["uid"],
         resource_version=job["metadata"]["resourceVersion"],
         generation=job["metadata"].get("generation", 0),
-        restarts=counts.used if counts is not None else around.rank_restarts,
+        restarts=counts.used if counts is not None else context.rank_restarts,
         restart_limit=counts.most if counts is not None else _limit(job),
         message=visible(overview(job).message),
-        facts=tuple((title, visible(text)) for title, text in (*_facts(job, counts), *around.notes) if text),
+        facts=tuple((title, visible(text)) for title, text in (*_facts(job, counts), *context.notes) if text),
         conditions=tuple(_conditions(job)),
         links=links(job),
-        actions=around.actions,
-        kubectl=around.kubectl,
-        differing=tuple(map(visible, told)),
+        actions=context.actions,
+        kubectl=context.kubectl,
+        differing=tuple(map(visible, differing)),
     )
 
 
 def _limit(job: Json) -> int | None:
-    """Of Kubernetes' own Jobs. That of v1 counts restarts in the pods that run now, and not pods that were replaced."""
+    """The limit of an Indexed Job. That of v1 jobs counts only restarts within the current pods, so it cannot be compared."""
     return job["spec"].get("backoffLimit") if is_native(job) else None
 
 
@@ -100,5 +100,5 @@ def _facts(job: Json, counts: Restarts | None) -> Iterator[tuple[str, str]]:
 
 
 def with_why(row: JobRow, why: str, remedy: str) -> JobRow:
-    """The row with the cause that this view knows: it has read more than the list."""
+    """The row with the cause from this view's diagnosis, which has read more than the list."""
     return msgspec.structs.replace(row, why=visible(why), remedy=visible(remedy)) if why else row

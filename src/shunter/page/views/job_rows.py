@@ -20,12 +20,12 @@ from shunter.page.wire import CheckpointRow, EvidenceLine, SeriesRow, TimelineRo
 MOST_EVIDENCE = 40
 LONGEST_EVIDENCE = 1_000
 MOST_METRICS = 4
-"""Different metrics that are drawn at most; further curves are other ranks of the first."""
+"""How many different metrics are drawn; further curves are other ranks of the first."""
 MOST_CHECKPOINTS = 50
 
 
 def verdict_rows(report: Report | None) -> list[VerdictRow]:
-    """In the order of the report: certain ones first."""
+    """In the order of the report: certain verdicts first."""
     found = []
     for verdict in report.verdicts if report is not None else ():
         evidence = [
@@ -51,12 +51,12 @@ def verdict_rows(report: Report | None) -> list[VerdictRow]:
 
 
 def _distinct(evidence: Sequence[Excerpt]) -> list[Excerpt]:
-    """Without lines that a rank wrote again in its next attempt."""
+    """Without repetitions: a rank may write the same line again in its next attempt; the last one stays."""
     return [*{(one.source, one.text, one.rank): one for one in reversed(evidence)}.values()][::-1]
 
 
 def timeline_rows(job: Json, events: Iterable[Json]) -> list[TimelineRow]:
-    """Oldest first. What repeats in a row stands once, with how often."""
+    """Oldest first. Equal entries in a row become one, with their number."""
     rows: list[TimelineRow] = []
     for entry in timeline(job, events):
         row = _timeline_row(entry)
@@ -79,9 +79,9 @@ def _timeline_row(entry: TimelineEntry) -> TimelineRow:
 
 
 def series_rows(reported: Sequence[Series], logged: Mapping[int, Sequence[Series]]) -> list[SeriesRow]:
-    """At most `MOST_CURVES`: each metric once, those of a loss first, then the first metric of other ranks. Each is from reports
-    or from logs, whichever has more, and says which."""
-    every = [*reported, *(series for told in logged.values() for series in told)]
+    """At most `MOST_CURVES`: each metric once, losses first, then the first metric for other ranks. Each comes from reports or
+    logs, whichever has more points, and `source` says which."""
+    every = [*reported, *(series for of_rank in logged.values() for series in of_rank)]
     by_metric = [found for name in metric_names(every) if (found := curves(every, name))]
     chosen = [found[0] for found in by_metric[:MOST_METRICS]]
     for found in by_metric[:1]:
@@ -101,7 +101,7 @@ def _series_row(curve: Curve) -> SeriesRow:
 
 
 def checkpoint_rows(saved: Sequence[SavedStep], reported: Checkpoint | None, place: str) -> list[CheckpointRow]:
-    """Newest first: those that are in a directory of this machine, and the one that the program reported."""
+    """Newest first: checkpoints in a directory of this machine, and the one that the program reported."""
     place = visible(place)
     rows = [
         CheckpointRow(

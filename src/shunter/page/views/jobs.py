@@ -1,7 +1,8 @@
-"""The list of all jobs: a row each, by the same functions as `shunter jobs`.
+"""The list of all jobs: a row each, made by the same functions as in `shunter jobs`.
 
-The job alone tells state, failures and reported progress, at once. Why a job does not train, how many of its ranks are up and
-what logs tell is read for those that need it, shortly after they change and every few seconds while they do not run in full.
+State, failures and reported progress come from the job itself, and are shown at once. Why a job does not train, how many of its
+ranks are up and the progress in its logs are read only for jobs that need it, shortly after they change and every few seconds
+until all their ranks are up.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from shunter.page import wire
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 
 WHY_SECONDS = 5.0
-"""How often jobs that do not run in full are looked at without a change of their own: their pods are not watched here."""
+"""How often jobs without all ranks up are read again when they themselves do not change: their pods are not watched here."""
 LOG_SECONDS = 15.0
-"""How often a log is read that tells how far its job is."""
+"""How often a log with progress in it is read."""
 LONGEST_LOG_SECONDS = 960.0
-"""One that does not is read ever more seldom, down to this."""
+"""A log without progress is read at intervals that double up to this."""
 LONGEST_LAST_SECONDS = 60.0
-"""The log of a job that has failed says the same for ever: it is read no more once it has told something, or for so long not."""
+"""The log of a failed job does not change: it is not read again once progress was found in it, or the interval exceeds this."""
 LOGS_AT_ONCE = 4
-"""Of jobs whose logs have told nothing yet, at each time; one every `LOG_SECONDS`, once so many as are read first have told
-nothing, one after another: programs that print nothing of the kind must not keep a page busy that nobody looks at."""
+"""How many logs without known progress are read at a time. After `MOST_JOBS` reads in a row without progress it is one every
+`LOG_SECONDS`: programs that log no progress must not cause load for as long as a page is open."""
 SETTLE_SECONDS = 0.3
-"""A job, its pods and events change one after another."""
+"""A job, its pods and its events change shortly after each other: one reading after all of them is enough."""
 STATES: Mapping[str, wire.State] = {
     "Created": "Waiting",
     "Running": "Running",
@@ -57,7 +58,7 @@ _CONSEQUENCE = "Jobs of this kind are not shown."
 
 
 class KeptJob(NamedTuple):
-    """What stays of a job."""
+    """What is kept of a job."""
 
     job: Overview
     wanted: int
@@ -66,12 +67,12 @@ class KeptJob(NamedTuple):
     is_well: bool
     """Its own status says that all its ranks run, and none has failed."""
     packed: bytes
-    """The job as JSON, compressed; empty for one that has succeeded, of which nothing more is read."""
+    """The job as JSON, compressed; empty for a succeeded job, about which nothing more is read."""
     version: str
 
     @property
     def object(self) -> Json:
-        """The job, of which more is to be read."""
+        """The job, decompressed."""
         found: Json = msgspec.json.decode(zlib.decompress(self.packed))
         return found
 
@@ -81,7 +82,7 @@ class JobReading(NamedTuple):
 
     version: str
     state: str
-    """Of the job then: of one that is in another state now, the cause says nothing."""
+    """The state of the job at that time: the cause is not shown once the job is in another state."""
     why: JobCause
     wanted: int
 
@@ -90,34 +91,35 @@ class LogTime(NamedTuple):
     """When a job's log is to be read again."""
 
     due: float = -inf
-    """By the monotonic clock."""
+    """Monotonic clock, seconds."""
     pause: float = LOG_SECONDS
     state: str = ""
-    """Of the job when it was read: one that has failed since is read at once."""
+    """The state of the job when its log was read: in another state it is read at once."""
 
 
-class MadeRow(NamedTuple):
-    """A row, and what it was made of."""
+class CachedRow(NamedTuple):
+    """A row, and the values that it was made from."""
 
     kept: KeptJob
     read: JobReading | None
-    told: Progress | None
+    logged: Progress | None
     row: wire.JobRow
 
 
 class Jobs:
-    """The view. It remembers which versions of jobs were read about."""
+    """The view. It remembers what was read about which version of a job."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
         self._read: dict[str, JobReading] = {}
-        self._rows: dict[str, MadeRow] = {}
-        self._told: dict[str, Progress] = {}
+        self._rows: dict[str, CachedRow] = {}
+        self._progress_in_logs: dict[str, Progress] = {}
+        """By the uid of the job."""
         self._log_times: dict[str, LogTime] = {}
-        self._in_vain = 0
-        """Logs that told nothing since one last told something."""
-        self._next_in_vain = -inf
-        """When the next log is read that tells nothing, as so many before; by the monotonic clock."""
+        self._reads_without_progress = 0
+        """Since the last log in which progress was found."""
+        self._next_log_without_progress = -inf
+        """When the next log without known progress is read after too many such reads; monotonic clock, seconds."""
         self.watches = tuple(
             Watch(
                 resource.plural if resource != JOBS else "batch-jobs",
@@ -133,103 +135,103 @@ class Jobs:
         self.readings = (
             Reading(
                 "why",
-                self._why,
+                self._read_causes,
                 WHY_SECONDS,
                 (PODS, CORE_EVENTS, JOBSETS),
                 "Why jobs do not train, and how many of their ranks are up, is not known.",
                 SETTLE_SECONDS,
             ),
-            Reading("logs", self._logged, WHY_SECONDS),
+            Reading("logs", self._read_logs, WHY_SECONDS),
         )
 
     def rows(self, observed: Observed, now: float) -> Rows:
-        """Only what has changed is made again."""
+        """A row for each job. Only rows whose values have changed are made again."""
         why: Mapping[str, JobReading] = observed.readings.get("why", {})
-        logged: Mapping[str, Progress] = observed.readings.get("logs", {})
-        fresh: dict[str, MadeRow] = {}
+        logs: Mapping[str, Progress] = observed.readings.get("logs", {})
+        fresh: dict[str, CachedRow] = {}
         for jobs in observed.objects.values():
             for uid, kept in jobs.items():
-                read, told = why.get(uid), logged.get(uid)
-                made = self._rows.get(uid)
-                if made is None or made.kept is not kept or made.read is not read or made.told is not told:
-                    made = MadeRow(kept, read, told, job_row(kept, read, told))
-                fresh[uid] = made
+                read, logged = why.get(uid), logs.get(uid)
+                cached = self._rows.get(uid)
+                if cached is None or cached.kept is not kept or cached.read is not read or cached.logged is not logged:
+                    cached = CachedRow(kept, read, logged, job_row(kept, read, logged))
+                fresh[uid] = cached
         self._rows = fresh
-        return {"jobs": [made.row for made in fresh.values()]}
+        return {"jobs": [cached.row for cached in fresh.values()]}
 
-    async def _why(self, client: Client, observed: Observed) -> dict[str, JobReading]:
+    async def _read_causes(self, client: Client, observed: Observed) -> dict[str, JobReading]:
         kept = _all(observed)
-        doubtful = {uid: job for uid, job in kept.items() if job.packed and self._is_to_read(uid, job)}
-        objects = [job.object for job in doubtful.values()]
+        unclear = {uid: job for uid, job in kept.items() if job.packed and self._is_to_read(uid, job)}
+        objects = [job.object for job in unclear.values()]
         found = await why_of_all(client, objects, self._namespace, datetime.now(UTC)) if objects else {}
         jobsets = await jobsets_of_all(client, [one for one in objects if is_v2(one)], self._namespace) if objects else {}
         read = {uid: old for uid, old in self._read.items() if uid in kept}
         for one in objects:
             uid = one["metadata"]["uid"]
-            why, job = found.get(uid, JobCause(None)), doubtful[uid]
+            why, job = found.get(uid, JobCause(None)), unclear[uid]
             fresh = JobReading(job.version, job.job.state, why, wanted(one, jobsets.get(uid)) or 0)
-            # A row is made again only for what has changed.
+            # `rows` compares by identity, so an equal reading stays the same object.
             read[uid] = old if (old := read.get(uid)) == fresh else fresh
-        # Where nothing has changed the very result of before tells that no row has to be looked at.
+        # So does the whole result: then no rows are made at all.
         self._read = read if read != self._read else self._read
         return self._read
 
     def _is_to_read(self, uid: str, job: KeptJob) -> bool:
-        """A job that has failed, is suspended or runs in full says all there is to say once."""
+        """Whether the job has changed, or what was read about it may have: it has not finished, and not all its ranks are up."""
         old = self._read.get(uid)
         if old is None or old.version != job.version:
             return True
         return job.job.state not in FINISHED_STATES and not (job.is_well and old.why.is_all_up)
 
-    async def _logged(self, client: Client, observed: Observed) -> dict[str, Progress]:
-        """Of jobs that report nothing those whose logs have not been read for longest, a few at a time."""
+    async def _read_logs(self, client: Client, observed: Observed) -> dict[str, Progress]:
+        """Progress in the logs of jobs that report none, by uid; reads a few logs at a time, the longest unread first."""
         silent = self._silent(observed)
-        if not self._told.keys() <= silent.keys():
-            self._told = {uid: told for uid, told in self._told.items() if uid in silent}
+        if not self._progress_in_logs.keys() <= silent.keys():
+            self._progress_in_logs = {uid: one for uid, one in self._progress_in_logs.items() if uid in silent}
         now = time.monotonic()
         due = self._due(silent, now)
         found: dict[str, Progress] = {}
         for first in range(0, len(due), LOGS_AT_ONCE):
             some = [silent[uid].object for uid in due[first : first + LOGS_AT_ONCE]]
             found |= (await progress_in_logs(client, some)).found
-        self._note_told(silent, due, found, now)
-        return self._told
+        self._note_read(silent, due, found, now)
+        return self._progress_in_logs
 
     def _silent(self, observed: Observed) -> dict[str, KeptJob]:
-        """The jobs that run, or have failed, and report nothing: only their logs say how far they are, or came."""
+        """The running and failed jobs that report no progress: it can only be in their logs."""
         return {uid: job for uid, job in _all(observed).items() if job.job.state in LOGGED_STATES and job.progress is None}
 
-    def _note_told(self, silent: Mapping[str, KeptJob], due: Sequence[str], found: Mapping[str, Progress], now: float) -> None:
-        """What logs told, and when those that were read are to be read again."""
+    def _note_read(self, silent: Mapping[str, KeptJob], due: Sequence[str], found: Mapping[str, Progress], now: float) -> None:
+        """Keeps the progress found in the logs that were read, and sets when each is read again."""
         for uid in due:
-            told, pause = found.get(uid), self._log_times.get(uid, LogTime()).pause
-            self._in_vain = 0 if told is not None else self._in_vain + 1
-            pause = LOG_SECONDS if told is not None else min(2 * pause, LONGEST_LOG_SECONDS)
-            has_all = not silent[uid].job.is_running and (told is not None or pause > LONGEST_LAST_SECONDS)
-            self._log_times[uid] = LogTime(inf if has_all else now + pause, pause, silent[uid].job.state)
-            if told is not None and told != self._told.get(uid):
-                self._told = {**self._told, uid: told}
+            logged, pause = found.get(uid), self._log_times.get(uid, LogTime()).pause
+            self._reads_without_progress = 0 if logged is not None else self._reads_without_progress + 1
+            pause = LOG_SECONDS if logged is not None else min(2 * pause, LONGEST_LOG_SECONDS)
+            is_last = not silent[uid].job.is_running and (logged is not None or pause > LONGEST_LAST_SECONDS)
+            self._log_times[uid] = LogTime(inf if is_last else now + pause, pause, silent[uid].job.state)
+            if logged is not None and logged != self._progress_in_logs.get(uid):
+                self._progress_in_logs = {**self._progress_in_logs, uid: logged}
 
     def _due(self, silent: Mapping[str, KeptJob], now: float) -> list[str]:
-        """Of which jobs logs are read now: those that told something when it is time again, those that are due for longest
-        first, and a few of the others, running ones first, then the newest; the first time as many as `shunter jobs` reads."""
+        """The jobs whose logs are read now: those with known progress that are due, the longest due first, and a few of the
+        others, running ones first, then the newest. The first time there are as many as `shunter jobs` reads."""
         is_first = not self._log_times
         self._log_times = {uid: at for uid, at in self._log_times.items() if uid in silent and at.state == silent[uid].job.state}
         times = {uid: self._log_times.get(uid, LogTime()).due for uid in silent}
         due = [uid for uid, at in times.items() if now >= at]
-        told = heapq.nsmallest(MOST_JOBS, (uid for uid in due if uid in self._told), key=times.__getitem__)
-        if self._in_vain < MOST_JOBS:
+        logged = heapq.nsmallest(MOST_JOBS, (uid for uid in due if uid in self._progress_in_logs), key=times.__getitem__)
+        if self._reads_without_progress < MOST_JOBS:
             most = MOST_JOBS if is_first else LOGS_AT_ONCE
-        elif now < self._next_in_vain:
-            return told
+        elif now < self._next_log_without_progress:
+            return logged
         else:
-            most, self._next_in_vain = 1, now + LOG_SECONDS
+            most, self._next_log_without_progress = 1, now + LOG_SECONDS
         others = heapq.nsmallest(
             most,
-            (uid for uid in due if uid not in self._told),
+            (uid for uid in due if uid not in self._progress_in_logs),
             key=lambda uid: (times[uid], not silent[uid].job.is_running, -_created(silent[uid])),
         )
-        return [*told, *others]
+        return [*logged, *others]
 
 
 def open_jobs(viewer: Viewer, parameters: Parameters) -> View:
@@ -238,8 +240,8 @@ def open_jobs(viewer: Viewer, parameters: Parameters) -> View:
 
 
 def kept_job(job: Json) -> KeptJob:
-    """What rows are made of. Pure; fails for a job of which none can be made. A thousand jobs share the texts that they have in
-    common, and the row shows no message."""
+    """What a row is made from. Pure; raises for a job from which none can be made. Equal texts of a thousand jobs are stored
+    once, and the message, which the row does not show, is left out."""
     row, record = overview(job), failure_record(job)
     shared = {field: intern(getattr(row, field) or "") for field in ("kind", "namespace", "reason")}
     kept = KeptJob(
@@ -256,13 +258,13 @@ def kept_job(job: Json) -> KeptJob:
 
 
 def kept_native(job: Json) -> KeptJob | None:
-    """Of Kubernetes' own Jobs those that number their pods and are no part of something else."""
+    """An Indexed Job that belongs to no other object; None for other Kubernetes Jobs."""
     return kept_job(job) if has_ranks(job) and stands_alone(job) else None
 
 
 def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> wire.JobRow:
-    """The row. Pure. What was read about an older version of the job stays until it is read again, but for the cause of a state
-    that has passed."""
+    """The row. Pure. What was read about an older version of the job is shown until it is read again, except the cause if the
+    job is in another state now."""
     job = kept.job
     wanted_ranks = read.wanted if read is not None else kept.wanted
     cause = read.why.cause if read is not None and read.state == job.state else None
@@ -285,7 +287,7 @@ def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> 
 
 
 def _up(kept: KeptJob, read: JobReading | None, wanted_ranks: int) -> int | None:
-    """By the job's own status until its pods have been read; None where neither tells."""
+    """From the job's own status until its pods have been read; None while it is unknown."""
     if kept.job.state in FINISHED_STATES:
         return 0
     if read is None:
@@ -294,7 +296,7 @@ def _up(kept: KeptJob, read: JobReading | None, wanted_ranks: int) -> int | None
 
 
 def progress_of(found: Progress | None) -> wire.Progress | None:
-    """As the page shows it; a loss that is no number is left out of JSON, which has no word for it."""
+    """As sent to the page. A loss that is not finite, which JSON cannot express, is in `not_finite`."""
     if found is None:
         return None
     checkpoint = found.checkpoint
@@ -326,6 +328,6 @@ def _all(observed: Observed) -> dict[str, KeptJob]:
 
 
 def _slim(job: Json) -> Json:
-    """Without what nobody asks for."""
+    """Without managedFields."""
     metadata = {field: value for field, value in job["metadata"].items() if field != "managedFields"}
     return {**job, "metadata": metadata}

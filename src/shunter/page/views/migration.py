@@ -1,6 +1,6 @@
-"""The view of the migration from kubeflow.org/v1: with a plan its waves and how far each job is, else the inventory by class.
+"""The view of the migration from kubeflow.org/v1: with a plan, its waves and how far each job is; without, the jobs by class.
 
-It reads; what acts are commands, shown to copy.
+It only reads, and shows commands to copy.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ SETTLE_SECONDS = 1.0
 
 
 class KeptV1(NamedTuple):
-    """What stays of a v1 job."""
+    """What is kept of a v1 job."""
 
-    place: Json
-    """Of the job what tells its state, queue and name."""
+    summary: Json
+    """The job with only what tells its name, state and queue."""
     object: bytes
-    """What its user wrote, as JSON."""
+    """The job without managedFields, as JSON."""
 
 
 class Migration:
     """The view."""
 
     def __init__(self, viewer: Viewer, namespaces: Collection[str]) -> None:
-        """`namespaces` are those whose jobs are shown; of all when empty."""
+        """`namespaces` are those whose jobs are shown; empty: all."""
         self._viewer = viewer
         self._namespaces = namespaces
         self._conversions = Conversions()
@@ -69,12 +69,12 @@ class Migration:
         )
 
     def rows(self, observed: Observed, now: float) -> Rows:
-        """Of the plan, or without one of all v1 jobs, by class."""
+        """The jobs of the plan; without a plan, all v1 jobs, by class."""
         found: ReadPlan | None = observed.readings.get("plan")
         if self._viewer.page.plan is not None and found is None:
             return {"migration": (), "waves": (), "moves": ()}
         found = found or ReadPlan()
-        jobs = [job.place for job in self._v1(observed).values()]
+        jobs = [job.summary for job in self._v1(observed).values()]
         twins = list(observed.objects["twins"].values())
         known: Mapping[str, Conversion] = observed.readings.get("conversions", {})
         listed = {watch.resource.kind: observed.listed.get(watch.name, ("",)) for watch in self.watches}
@@ -111,16 +111,16 @@ class Migration:
     # Readings.
 
     async def _plan(self, client: Client, observed: Observed) -> ReadPlan:
-        """What is wrong with its file is shown, and the inventory beside it."""
+        """The plan; if its file cannot be used, the problem, with which all v1 jobs are shown by class."""
         return await read_plan(client, self._viewer.page.plan)
 
     async def _converted(self, client: Client, observed: Observed) -> Mapping[str, Conversion]:
         found: ReadPlan = observed.readings.get("plan") or ReadPlan()
         jobs = self._v1(observed)
-        options = options_of(found.plan, [title_of(job.place) for job in jobs.values()])
+        options = options_of(found.plan, [title_of(job.summary) for job in jobs.values()])
         fresh, candidates = dict[str, tuple[KeptV1, bytes, Candidate]](), list[Candidate]()
         for uid, job in jobs.items():
-            own = options[title_of(job.place)]
+            own = options[title_of(job.summary)]
             mark = msgspec.json.encode(own)
             before = self._candidates.get(uid)
             if before is None or before[0] is not job or before[1] != mark:
@@ -140,18 +140,18 @@ def kept_v1(job: Json) -> KeptV1:
     """For `Watch.keep`."""
     metadata = {field: value for field, value in job["metadata"].items() if field != "managedFields"}
     fields = ("name", "namespace", "labels", "uid", "creationTimestamp")
-    place = {
+    summary = {
         "apiVersion": job["apiVersion"],
         "kind": job["kind"],
         "metadata": {field: metadata[field] for field in fields if field in metadata},
         "spec": {},
         "status": {"conditions": (job.get("status") or {}).get("conditions") or []},
     }
-    return KeptV1(place, msgspec.json.encode({**job, "metadata": metadata}))
+    return KeptV1(summary, msgspec.json.encode({**job, "metadata": metadata}))
 
 
 def kept_twin(job: Json) -> Json | None:
-    """TrainJobs that were made of v1 jobs."""
+    """A TrainJob that was converted from a v1 job; None for others."""
     if SOURCE not in annotations_of(job):
         return None
     fields = ("name", "namespace", "annotations", "labels", "creationTimestamp")
@@ -166,13 +166,13 @@ def kept_twin(job: Json) -> Json | None:
 
 
 def _waves(rows: Sequence[Row], reasons: Mapping[str, str]) -> list[Wave]:
-    """Those that have jobs; the last are jobs that were not looked at yet."""
+    """The waves that have jobs; the last has those that are not converted yet."""
     total, done = Counter(row.wave for row in rows), Counter(row.wave for row in rows if row.is_done)
     return [
         Wave(
             id=f"wave-{number}",
             number=number,
-            title=visible(": ".join(part for part in (name or "looking at it", reasons.get(name, "")) if part)),
+            title=visible(": ".join(part for part in (name or "not checked yet", reasons.get(name, "")) if part)),
             total=total[name],
             done=done[name],
         )

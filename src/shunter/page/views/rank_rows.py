@@ -1,8 +1,8 @@
 """The cells of the rank strip. Pure.
 
-What to know before changing it: of a thousand ranks one changes at a time. `kept_pod` is called once for a change of a pod, and
-`RankRows` looks only at pods that changed, unless the job itself changed in what its ranks show: of the others it compares
-identities. A row that is the same object as before is neither compared nor sent again.
+Usually one of a thousand ranks changes at a time. `kept_pod` is called once per change of a pod, and `RankRows` works out only
+pods that have changed (compared by identity), or all of them if the job has changed in what its ranks show. A row that is the
+same object as before is neither compared nor sent again.
 """
 
 from __future__ import annotations
@@ -27,23 +27,21 @@ from shunter.page.wire import Rank
 _CONTAINER_FIELDS = ("name", "command", "args", "resources")
 _SPEC_FIELDS = ("nodeName", "schedulerName", "schedulingGroup", "schedulingGates", "terminationGracePeriodSeconds", "volumes")
 _METADATA_FIELDS = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
-
-
 MOST_SHARED = 1000
-"""Parts of pods, after which what pods share is found anew: a job whose pods have nothing in common must not fill the memory."""
+"""After so many shared parts of pods all are dropped: a job whose pods have nothing in common must not fill the memory."""
 
 
 class KeptPod(NamedTuple):
-    """What stays of a pod."""
+    """What is kept of a pod."""
 
     object: Json
-    """What its place, its state and its cause are read from. What the pods of a job have in common they share."""
+    """The fields that rank, state, cause and verdicts are read from. Parts that several pods have in common are shared."""
     memory_limit: int | None
     gpus: int
 
 
 def kept_pod(pod: Json, shared: dict[bytes, Any] | None = None) -> KeptPod:
-    """For `Watch.keep`. `shared` holds, and gets, the parts that pods have in common."""
+    """For `Watch.keep`. `shared` holds the parts that pods have in common, by their JSON; new ones are added."""
     container = next(one for one in pod["spec"]["containers"] if one["name"] == training_container(pod))
     limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
     slim = _slim(pod, {} if shared is None else shared)
@@ -51,45 +49,45 @@ def kept_pod(pod: Json, shared: dict[bytes, Any] | None = None) -> KeptPod:
 
 
 def pods_of_rows(kept: Iterable[KeptPod]) -> list[Json]:
-    """The pods, as far as they were kept."""
+    """The pods, with the fields that were kept."""
     return [one.object for one in kept]
 
 
-class SeenPod(NamedTuple):
-    """What is remembered of a pod as it is now."""
+class PodState(NamedTuple):
+    """What was worked out about a pod."""
 
     kept: KeptPod
     is_own: bool
-    """Of the job that is shown, not of one that had its name before."""
+    """It belongs to the job that is shown, not to an earlier one of the same name."""
     place: Place
     up: PodUp
 
 
 class RankRows:
-    """The ranks of one job. Remembers what it found out about pods, and about the job, that have not changed."""
+    """The rows of the ranks of one job. Remembers what it worked out until the pod or the job changes."""
 
     def __init__(self) -> None:
         self.states: list[RankState] = []
-        """Of all ranks, in order, as they were last projected."""
+        """Of all ranks, in order, as of the last `project`."""
         self._forget(None)
 
     def _forget(self, context: Any) -> None:
         self._context = context
-        self._seen: dict[str, SeenPod] = {}
+        self._pods: dict[str, PodState] = {}
         self._own: list[str] = []
         self._uid_of: dict[int, str] = {}
         self._others: list[str] = []
         self._initializers: frozenset[str] = frozenset()
-        self._projected: dict[str, tuple[SeenPod, RankState | None, Rank]] = {}
+        self._projected: dict[str, tuple[PodState, RankState | None, Rank]] = {}
         self._missing: dict[int, tuple[RankState, Rank]] = {}
         self._measured: dict[str, tuple[Any, Rank]] = {}
 
     def project(self, job: Json, kept: Mapping[str, KeptPod], wanted: int) -> list[Rank]:
-        """A row for each rank that the job wants, for each pod beyond, and for pods that do not train, which come last."""
-        self._look(job, kept)
+        """A row for each rank that the job requests, for each pod of a higher rank, and, last, for pods that do not train."""
+        self._update(job, kept)
         rule = RankStates(job)
         rows, states = list[Rank](), list[RankState]()
-        projected = dict[str, tuple[SeenPod, RankState | None, Rank]]()
+        projected = dict[str, tuple[PodState, RankState | None, Rank]]()
         for rank in range(max([wanted, *(number + 1 for number in self._uid_of)])):
             state: RankState | None
             if uid := self._uid_of.get(rank):
@@ -108,18 +106,18 @@ class RankRows:
         return rows
 
     def up(self, job: Json) -> int | None:
-        """How many ranks are up, by the pods that were last projected."""
-        return up_of(job, [self._seen[uid].up for uid in self._own])
+        """How many ranks are up, as of the last `project`."""
+        return up_of(job, [self._pods[uid].up for uid in self._own])
 
     def lowest(self, job: Json, kept: Mapping[str, KeptPod], most: int) -> dict[int, Json]:
-        """The pods of the lowest ranks that have one, in order, as far as they were kept."""
-        self._look(job, kept)
+        """The pods of the lowest ranks that have one, by rank, with the fields that were kept."""
+        self._update(job, kept)
         return {rank: kept[self._uid_of[rank]].object for rank in sorted(self._uid_of)[:most]}
 
     def measured(
         self, rows: Sequence[Rank], paces: Mapping[int, Pace], used: Mapping[str, Usage], differing: Sequence[Difference]
     ) -> list[Rank]:
-        """The rows with steps, usage by the uid of the pod, and in what a rank differs."""
+        """The rows with steps, usage (`used`, by the uid of the pod), and how a rank differs from the others."""
         texts = {one.rank: visible(one.text) for one in differing}
         measured, found = dict[str, tuple[Any, Rank]](), list[Rank]()
         for row in rows:
@@ -136,34 +134,34 @@ class RankRows:
         self._measured = measured
         return found
 
-    def _look(self, job: Json, kept: Mapping[str, KeptPod]) -> None:
-        """At the pods that have changed; places ranks anew where one came, went or changed its place."""
+    def _update(self, job: Json, kept: Mapping[str, KeptPod]) -> None:
+        """Works out pods that have changed, and all ranks again if a pod was added, removed or changed its place."""
         context = _context(job)
         if context != self._context:
             self._forget(context)
         members, places = Members(job), Places(job)
-        seen, is_moved = dict[str, SeenPod](), len(kept) != len(self._seen) or places.initializers != self._initializers
+        pods, is_moved = dict[str, PodState](), len(kept) != len(self._pods) or places.initializers != self._initializers
         for uid, one in kept.items():
-            before = self._seen.get(uid)
+            before = self._pods.get(uid)
             if before is None or before.kept is not one:
                 pod = one.object
-                now = SeenPod(one, is_pod_of(job, pod), places.of(pod), pod_up(members, pod))
+                now = PodState(one, is_pod_of(job, pod), places.of(pod), pod_up(members, pod))
                 is_moved = is_moved or before is None or (before.is_own, before.place) != (now.is_own, now.place)
                 before = now
-            seen[uid] = before
-        self._seen, self._initializers = seen, places.initializers
+            pods[uid] = before
+        self._pods, self._initializers = pods, places.initializers
         if is_moved:
-            own = {uid: one.place for uid, one in seen.items() if one.is_own}
+            own = {uid: one.place for uid, one in pods.items() if one.is_own}
             self._own = [*own]
             self._uid_of = {rank: uid for uid, rank in ranks_of_places(own, places.initializers).items()}
             self._others = [uid for uid, place in own.items() if not place.trains]
 
-    def _row(self, job: Json, rule: RankStates, uid: str, rank: int | None) -> tuple[SeenPod, RankState | None, Rank]:
-        """Of a pod; as before where neither it nor its rank has changed."""
-        seen, before = self._seen[uid], self._projected.get(uid)
-        if before is not None and before[0] is seen and before[2].rank == rank:
+    def _row(self, job: Json, rule: RankStates, uid: str, rank: int | None) -> tuple[PodState, RankState | None, Rank]:
+        """The row of a pod; the same as before if neither the pod nor its rank has changed."""
+        pod, before = self._pods[uid], self._projected.get(uid)
+        if before is not None and before[0] is pod and before[2].rank == rank:
             return before
-        return seen, *_projected(job, rule, rank, seen.kept)
+        return pod, *_projected(job, rule, rank, pod.kept)
 
 
 def _with_measures(row: Rank, pace: Pace | None, used: Usage | None, differs: str) -> Rank:
@@ -215,7 +213,7 @@ def _without_pod(state: RankState) -> tuple[RankState, Rank]:
 
 
 def _context(job: Json) -> Any:
-    """What of the job its ranks show; when it changes all of them are projected again."""
+    """The parts of the job that its ranks show; when they change, all ranks are worked out again."""
     return (
         job["metadata"]["uid"],
         job_state(job),
@@ -226,7 +224,7 @@ def _context(job: Json) -> Any:
 
 
 def _slim(pod: Json, shared: dict[bytes, Any]) -> Json:
-    """What states, causes and verdicts are read from."""
+    """The pod with the fields of `KeptPod.object`."""
 
     def common(value: Any) -> Any:
         return shared.setdefault(msgspec.json.encode(value), value)
@@ -245,6 +243,6 @@ def _slim(pod: Json, shared: dict[bytes, Any]) -> Json:
 
 
 def _container(container: Json) -> Json:
-    """Variables without their values: they may hold credentials, and are not needed."""
+    """Variables without their values, which are not needed and may be credentials."""
     slim = {field: container[field] for field in _CONTAINER_FIELDS if field in container}
     return {**slim, "env": [{"name": one.get("name", "")} for one in container.get("env") or ()]}

@@ -1,11 +1,11 @@
 """What a view is: the objects that it watches, what else it reads, and a pure function from these to rows.
 
-A view is made for each stream's parameters and kept for as long as somebody looks. The session runs it: it lists and watches with
+A view is created for the parameters of a stream and kept while a stream is open. The session runs it: it lists and watches with
 the viewer's credentials, keeps of each object what `Watch.keep` returns, and calls `rows` after changes, at once and then at most
-every 50 ms. Rows that are equal to those sent before are not sent again, so `rows` returns all of them each time. It must be
-cheap: project in `keep`, which is called once for a change of an object, and only put together in `rows`.
+every 50 ms. `rows` returns all rows each time; those that are equal to the ones sent before are not sent again. It must be cheap:
+do the work in `keep`, which is called once per change of an object.
 
-A whole view, of the nodes of a cluster:
+A complete view, of the nodes of a cluster:
 
     class Nodes:
         watches = (
@@ -25,8 +25,8 @@ A whole view, of the nodes of a cluster:
     def open_nodes(viewer: Viewer, parameters: Parameters) -> View:     # named in tables.VIEWS
         return Nodes()
 
-That makes it `GET /api/live?view=nodes`. A view of one thing takes its name from the parameters; they are checked to be names
-before they come here.
+This serves `GET /api/live?view=nodes`. A view of one object takes its name from the parameters, which have been checked before
+(`addresses.py`).
 """
 
 from __future__ import annotations
@@ -42,46 +42,46 @@ from shunter.kube.client import Client
 from shunter.page.wire import Row
 
 Rows = Mapping[str, Sequence[Row]]
-"""By collection; all of them each time. Their order is the order in which new ones are sent."""
+"""By collection; all of them each time. New rows are sent in this order."""
 
 
 class Parameters(NamedTuple):
-    """What stands in the address of a stream or call. Each is a DNS name, or the name of a kind that we show."""
+    """The parameters of a stream or call, checked: DNS names, and a kind that the page shows."""
 
     namespaces: tuple[str, ...] = ()
-    """Empty: all that the viewer may see."""
+    """Empty: all that the viewer may list."""
     kind: str = ""
     name: str = ""
 
     @property
     def namespace(self) -> str:
-        """For what is in one namespace."""
+        """The only, or first, namespace; empty if there is none."""
         return self.namespaces[0] if self.namespaces else ""
 
 
 class PageOptions(NamedTuple):
-    """What is the same for all viewers of a page."""
+    """Options of a page, the same for all its viewers."""
 
     cluster: str
     """Name of the context, or `embedded cluster`."""
     is_embedded: bool = False
     is_read_only: bool = False
     namespaces: tuple[str, ...] = ()
-    """To ask for where a viewer may not list all."""
+    """Namespaces to list if a viewer may not list all."""
     options: str = ""
-    """What the page's commands of shunter need to reach the cluster, such as ` --context prod`; begins with a blank."""
+    """Options that shown shunter commands need to reach the cluster, such as ` --context prod`; begins with a blank."""
     kubectl: str = "kubectl"
-    """How its commands of kubectl begin: `kubectl --context prod`, or `shunter kubectl`."""
+    """How shown kubectl commands begin: `kubectl --context prod`, or `shunter kubectl`."""
     home: str = "/"
-    """Where a login leads."""
+    """The page after login."""
     plan: Path | None = None
     """A migration plan."""
     idle_seconds: float = 12 * 3600.0
-    """After so long without a request a session is forgotten: who it was logs in again."""
+    """A session without a request for so long ends: the viewer has to log in again."""
 
 
 class Viewer(NamedTuple):
-    """Who looks at which page. `client` asks with the viewer's credentials; there is no other one."""
+    """A viewer of the page. `client` has the viewer's credentials, and is the only way to the cluster."""
 
     client: Client
     user: str
@@ -89,14 +89,14 @@ class Viewer(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What a view's watches and readings have brought so far."""
+    """What a view's watches and readings have returned so far."""
 
     objects: Mapping[str, Mapping[str, Any]]
     """By the name of the watch, then by the uid of the object: what `keep` returned."""
     readings: Mapping[str, Any]
     """By the name of the reading: its last result; absent until there is one."""
     refused: frozenset[str] = frozenset()
-    """Names of the watches that the viewer may not list, somewhere or at all: what they would show is unknown, not absent."""
+    """Names of the watches that the viewer may not list in some or all namespaces: their objects are unknown, not absent."""
     listed: Mapping[str, Collection[str]] = MappingProxyType({})
     """By the name of the watch: the namespaces of which it has objects; an empty name is all of them."""
 
@@ -107,48 +107,49 @@ class Watch(NamedTuple):
     name: str
     resource: Resource
     keep: Callable[[Json], Any]
-    """The part of an object, with its kind and apiVersion, that rows are made of. Pure; None: the object is not shown."""
+    """Returns the part of an object (with kind and apiVersion) that rows are made from; None: the object is not shown. Pure."""
     collections: tuple[str, ...]
     """Collections of rows that are out of date while the watch is broken."""
     consequence: str
-    """What is missing on the page where the viewer may not list it."""
+    """What is missing on the page if the viewer may not list it, as a sentence."""
     namespace: str = ""
-    """Empty: those that the page shows, all of them where the viewer may list all."""
+    """Empty: the namespaces that the page shows."""
     label_selector: str = ""
     field_selector: str = ""
     is_of_all: bool = False
-    """It is of all namespaces, whichever the page shows: a part of its objects would say something else than all of them."""
+    """It always covers all namespaces, whichever the page shows: figures from a part of its objects would be wrong."""
     is_one_of_several: bool = False
-    """Rows are shown without its objects while it cannot be listed, as out of date: it is one of several kinds of jobs."""
+    """It is one of several kinds of jobs: while it cannot be listed, rows of the others are shown, marked as out of date."""
     is_subject: bool = False
-    """Its object is what the view is about: without it nothing is shown."""
+    """Its object is the subject of the view: without it nothing is shown."""
 
 
 class Reading(NamedTuple):
-    """What cannot be watched, read again and again."""
+    """Something that cannot be watched, and is read repeatedly."""
 
     name: str
     read: Callable[[Client, Observed], Awaitable[Any]]
-    """May raise ApiError: the last result stays then, and is said to be old if that happens again; as after any other error,
-    which the page shows as one of its own. Where nothing has changed it returns the very result of before, and no rows are
-    made."""
+    """Returns the same object as before if nothing has changed: then no rows are made. May raise ApiError: the last result stays,
+    and is shown as out of date if the next call raises as well. After any other exception it is shown as out of date at once,
+    because of an internal error."""
     seconds: float
-    """Between the end of one and the next."""
+    """Between the end of one call and the next."""
     resources: tuple[Resource, ...] = ()
-    """What it lists, or gets if it is a subresource; where the viewer may not, that is told with the consequence."""
+    """The resources that it lists, or gets if they are subresources; if the viewer may not, the page shows the consequence."""
     consequence: str = ""
+    """As in `Watch`."""
     settle: float | None = None
-    """Seconds after a change of a watched object that it is read again; None: changes do not matter."""
+    """It is read again so many seconds after a change of a watched object; None: changes do not matter."""
     is_of_all: bool = False
-    """It lists in all namespaces, whichever the page shows."""
+    """As in `Watch`."""
 
 
 class View(Protocol):
-    """See above."""
+    """A view, as described above."""
 
     @property
     def watches(self) -> Sequence[Watch]:
-        """Read once, when the view begins to run: they cannot change later."""
+        """Read once, when the view starts: they cannot change later."""
 
     @property
     def readings(self) -> Sequence[Reading]:
@@ -159,4 +160,4 @@ class View(Protocol):
 
 
 OpenView = Callable[[Viewer, Parameters], View]
-"""Makes a view; InputError where the parameters make no sense for it."""
+"""Returns a view. Raises InputError for parameters that the view does not support."""
