@@ -25,15 +25,15 @@ CHAINED = [
 
 
 def test_a_note_is_shown_at_once_while_nobody_writes() -> None:
-    assert NoteTiming().room_at(100.0) <= 100.0
+    assert NoteTiming().due(100.0) <= 100.0
 
 
 def test_a_note_waits_until_the_lines_pause_and_no_longer_than_a_while() -> None:
     rhythm = NoteTiming()
     rhythm.line("a", "step 1", 100.0)
-    assert rhythm.room_at(100.0) == 100.0 + QUIET
+    assert rhythm.due(100.0) == 100.0 + QUIET
     rhythm.line("a", "step 2", 101.9)
-    assert rhythm.room_at(100.0) == 100.0 + LONGEST
+    assert rhythm.due(100.0) == 100.0 + LONGEST
 
 
 @pytest.mark.parametrize("lines", [TRACEBACK, RANKED, CHAINED[-5:]], ids=["plain", "by torch", "the last of a chain"])
@@ -41,16 +41,16 @@ def test_a_note_never_comes_before_the_last_line_of_a_traceback(lines: list[str]
     rhythm = NoteTiming()
     for number, line in enumerate(lines[:-1]):
         rhythm.line("a", line, 100.0 + number)
-        assert rhythm.room_at(100.0) == 100.0 + LONGEST_TRACEBACK
+        assert rhythm.due(100.0) == 100.0 + LONGEST_TRACEBACK
     rhythm.line("a", lines[-1], 104.9)
-    assert rhythm.room_at(100.0) == 100.0 + LONGEST
+    assert rhythm.due(100.0) == 100.0 + LONGEST
 
 
 def test_a_line_of_another_rank_does_not_end_a_traceback() -> None:
     rhythm = NoteTiming()
     rhythm.line("a", TRACEBACK[0], 100.0)
     rhythm.line("b", "step 7", 100.1)
-    assert rhythm.room_at(100.0) == 100.0 + LONGEST_TRACEBACK
+    assert rhythm.due(100.0) == 100.0 + LONGEST_TRACEBACK
 
 
 class Lines(PipeDisplay):

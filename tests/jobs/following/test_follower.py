@@ -88,7 +88,7 @@ async def test_what_may_not_be_listed_is_told_once_and_the_job_is_followed_to_it
     end = await JobFollower(Client(JobsOnly()), PYTORCH_JOBS, JOB, display).run()
     assert end.job == SUCCEEDED
     for kind in ("pods", "events"):
-        assert told.getvalue().count(f"not all of it is shown: {kind} is forbidden") == 1
+        assert told.getvalue().count(f"not everything is shown: {kind} is forbidden") == 1
 
 
 class Unstarted(JobsOnly):

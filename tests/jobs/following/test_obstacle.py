@@ -61,7 +61,7 @@ class Followed:
 
     async def look(self, *pods: Json, **status: Any) -> None:
         self.pods, self.job = pods, {**JOB, "status": status}
-        await self.obstacle.look()
+        await self.obstacle.check()
 
 
 async def test_a_cause_is_told_once_however_often_it_is_looked_at() -> None:

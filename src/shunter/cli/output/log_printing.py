@@ -1,4 +1,4 @@
-"""What `logs` prints: of all ranks or of one, now or until the job ends."""
+"""Prints the logs of one or all ranks of a job, once or until the job ends."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from shunter.kube.pods.log_reading import LogPart, log_lines
 from shunter.operator.overview import is_v1, member, overview
 
 
-async def print_logs(client: Client, wanted: str, namespace: str, rank: int | None, *, follow: bool, options: LogOptions) -> None:
-    """InputError when there is nothing that could have a log; EnvironmentProblem, after all others were printed, when the logs of
-    some containers could not be read."""
+async def print_logs(client: Client, name: str, namespace: str, rank: int | None, *, follow: bool, options: LogOptions) -> None:
+    """Raises InputError if there is no pod with logs, and EnvironmentProblem, after printing the others, if the logs of some
+    containers could not be read."""
     part = options.part(follow=follow)
     async with client:
-        resource, job = await find(client, wanted, namespace)
+        resource, job = await find(client, name, namespace)
         pods = await pods_of(client, job)
         _refuse_unknown_rank(job, pods, rank)
         if follow and not overview(job).is_finished:
             screen = SingleRankDisplay(display(), rank)
-            await JobFollower(client, resource, job, screen, part=part, begun=attempts(pods)).run()
+            await JobFollower(client, resource, job, screen, part=part, started=attempts(pods)).run()
             return
         chosen = [pod for pod in pods if rank is None or member(job, pod).rank == rank]
         if not chosen:
-            raise InputError(no_pods(job, rank), f"See: shunter describe {wanted}")
+            raise InputError(no_pods(job, rank), f"See: shunter describe {name}")
         if not await _print_pods(client, job, chosen, part, display()):
             say(no_lines(job, chosen, options))
 
@@ -45,7 +45,7 @@ def _refuse_unknown_rank(job: Json, pods: Sequence[Json], rank: int | None) -> N
 
 
 async def _print_pods(client: Client, job: Json, pods: Sequence[Json], part: LogPart, screen: Display) -> bool:
-    """Whether a line was printed."""
+    """Prints the logs by rank. Returns whether there was a line."""
     has_lines, unread = False, []
     for pod in sorted(pods, key=lambda pod: (member(job, pod).rank or 0, pod["metadata"].get("creationTimestamp", ""))):
         for container in container_statuses(pod):
@@ -66,13 +66,13 @@ async def _print_pods(client: Client, job: Json, pods: Sequence[Json], part: Log
 
 
 def is_noise(container: Json) -> bool:
-    """Whether it is an init container that the operator added and that did what it should, as `run` leaves out."""
+    """Whether it is an init container that the operator added and that succeeded; `run` leaves these out as well."""
     ended = (container.get("state") or {}).get("terminated") or {}
     return container["name"] in OPERATOR_CONTAINERS and ended.get("exitCode") == 0
 
 
 def no_pods(job: Json, rank: int | None) -> str:
-    """Why a job, or one rank of it, has no pod to ask for its log."""
+    """Why a job, or one rank of it, has no pod with logs."""
     row = overview(job)
     title = row.title
     whose = f"{title} has no pod of rank {rank}" if rank is not None else f"{title} has no pods"
@@ -85,7 +85,7 @@ def no_pods(job: Json, rank: int | None) -> str:
 
 
 def no_lines(job: Json, pods: Sequence[Json], options: LogOptions) -> str:
-    """Why no line was printed of pods that are there."""
+    """Why existing pods have no lines to print."""
     name = job["metadata"]["name"]
     if not attempts(pods):
         return f"no container of job {name!r} has started; see why: shunter describe {name}"

@@ -1,4 +1,4 @@
-"""Where a followed job is shown, and the plainest of these places: standard output and standard error, as text."""
+"""Displays of a followed job: the protocol, and the display for pipes and files."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from shunter.operator.overview import Member, Overview
 
 
 class Display(Protocol):
-    """Where a followed job is shown."""
+    """Shows a followed job."""
 
     def log(self, member: Member, container: str, line: str) -> None:
-        """One line that a rank wrote."""
+        """A log line of a container."""
 
     def note(self, text: str) -> None:
-        """Something about the job: a condition, a warning event."""
+        """A message about the job: a condition, a warning event."""
 
     def trouble(self, text: str) -> None:
-        """Why less is seen than there is: the server does not answer, or refuses something."""
+        """A problem: what keeps the job from training, or why logs and events are missing."""
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         """The state of the job and the phase of each of its pods, by label."""
@@ -29,7 +29,7 @@ class Display(Protocol):
 
 
 class PipeDisplay:
-    """Plain lines, each written at once: logs to standard output, everything about the job to standard error."""
+    """Plain lines, flushed one by one: logs on standard output, messages about the job on standard error."""
 
     def log(self, member: Member, container: str, line: str) -> None:
         """`[worker-1] loss=0.5` on standard output."""
@@ -42,15 +42,15 @@ class PipeDisplay:
         sys.stderr.flush()
 
     def trouble(self, text: str) -> None:
-        """Looks like a note."""
+        """Prints a note."""
         self.note(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
-        """Shows nothing: a line that has been written cannot be brought up to date."""
+        """Not shown: a written line cannot be updated."""
         return
 
     def close(self) -> None:
-        """Nothing is left to do: every line is out already."""
+        """Does nothing: every line has been flushed."""
         return
 
 

@@ -29,15 +29,15 @@ from shunter.operator.overview import is_finished, is_pod_of, is_v2, member, ove
 from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
-"""How long to wait, once the job is finished, for the last lines of containers that have ended."""
-LAST_LOOK_SECONDS = 5.0
-"""How long, beyond a deadline, the server has to answer what became of the job."""
+"""How long to wait, once the job is finished, for the last lines of ended containers."""
+LAST_READ_SECONDS = 5.0
+"""Timeout, after a deadline, for reading the job a last time."""
 OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
 class JobEnd(NamedTuple):
-    """How a followed job ended: the job (None when it was deleted) and the pods of its last try, as they were last. `written` is
-    what their containers wrote last, by the names of pod and container, as far as it was followed."""
+    """How a followed job ended: the last state of the job (None if it was deleted) and of the pods of its last attempt. `written`
+    are the last lines of their containers, by the names of pod and container, as far as they were followed."""
 
     job: Json | None
     pods: list[Json]
@@ -45,7 +45,7 @@ class JobEnd(NamedTuple):
 
 
 class JobFollower:
-    """Follows one job by watches; only what keeps it from training is read again at intervals."""
+    """Follows one job by watches; the cause that keeps it from training is also read at intervals."""
 
     def __init__(
         self,
@@ -55,23 +55,24 @@ class JobFollower:
         display: Display,
         *,
         part: LogPart = WHOLE,
-        begun: frozenset[tuple[str, str, int]] = frozenset(),
+        started: frozenset[tuple[str, str, int]] = frozenset(),
     ) -> None:
-        """Of the logs of containers in `begun` (`log_options.attempts`) only a part is shown, of later ones everything."""
+        """`part` applies to the logs of container runs in `started` (`log_options.attempts`); later runs are shown from the
+        beginning."""
         self._client = client
         self._resource = resource
         self._job = job
         self._namespace: str = job["metadata"]["namespace"]
         self._part = part
-        self._begun = begun
+        self._started = started
         self._display = BufferedNotes(display)
         self._obstacle = Obstacle(client, self._observed, self._display)
         self._is_deleted = False
         self._pods: dict[str, Json] = {}
         self._gone: set[str] = set()
-        """Those of the pods that were deleted, as by a suspension."""
+        """Uids of pods that were deleted, for example by a suspension."""
         self._phases: dict[str, tuple[str, str]] = {}
-        """Of the pods that are there: label and phase. Kept, as all of a thousand are shown whenever one changes."""
+        """Label and phase of each present pod, by uid. Cached, as all of a thousand are shown whenever one changes."""
         self._disrupted: set[str] = set()
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._written: dict[tuple[str, str], deque[str]] = {}
@@ -79,15 +80,15 @@ class JobFollower:
         self._shown: set[str] = set()
         """Warnings that were shown, without the names of pods."""
         self._events: dict[str, Json] = {}
-        """Events about the job and what is named like it, by their own uid: pods may be told of later, by another watch."""
+        """Events about objects whose names begin with the job's, by their own uid: a pod's event may arrive before the pod."""
         self._refusals: set[tuple[type[ApiError], str]] = set()
         self._silences: set[bool] = set()
-        """Whether it was no answer, or an error, that was told since the server answered last."""
+        """Problems shown since the server answered last: True for no answer, False for an error."""
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Gets the error of a part that cannot go on for a reason that is not the server's."""
+        """Gets the exception of a part that failed other than by an error of the server."""
 
     async def run(self) -> JobEnd:
-        """Returns when the job has succeeded, failed or gone, and the logs of its ended containers are shown."""
+        """Returns when the job has succeeded, failed or been deleted, and the logs of its ended containers have been shown."""
         finished = asyncio.create_task(self._until_finished())
         parts = [self._watch_pods(), self._watch_events(), self._obstacle.run()]
         watches = [self._start(part) for part in (*parts, *([self._watch_jobset()] if is_v2(self._job) else []))]
@@ -106,16 +107,16 @@ class JobFollower:
             self._display.close()
 
     async def run_until(self, deadline: float | None) -> JobEnd | None:
-        """As `run`, but returns at the deadline (on the loop's clock): None if the job goes on then. A job has also ended whose
-        last logs were still being read, or of which the server says so when it is asked once more."""
+        """As `run`, but returns at the deadline (on the loop's clock): None if the job still runs. Before that the job is read
+        once more; a job whose last logs are still being read has ended, too."""
         try:
             async with asyncio.timeout_at(deadline):
                 return await self.run()
         except TimeoutError:
             if not self._has_ended:
                 with contextlib.suppress(ApiError, TimeoutError):
-                    async with asyncio.timeout(LAST_LOOK_SECONDS):
-                        await self._look_once()
+                    async with asyncio.timeout(LAST_READ_SECONDS):
+                        await self._read_once()
             return self._end() if self._has_ended else None
 
     @property
@@ -126,7 +127,7 @@ class JobFollower:
         pods = last_pods(self._job, list(self._pods.values()), self._gone)
         return JobEnd(None if self._is_deleted else self._job, pods, self._written)
 
-    async def _look_once(self) -> None:
+    async def _read_once(self) -> None:
         """Reads the job, and its pods if it has ended."""
         metadata = self._job["metadata"]
         page = await self._client.list(self._resource, self._namespace, field_selector=f"metadata.name={metadata['name']}")
@@ -139,8 +140,7 @@ class JobFollower:
             await self._read_pods()
 
     def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Starts a task. If the server refuses it something, that is shown and the others continue; any other error ends
-        `run`."""
+        """Starts a task. An error of the server ends only this task and is shown; any other error ends `run`."""
         task = asyncio.create_task(part)
         task.add_done_callback(self._handle_error)
         return task
@@ -157,10 +157,10 @@ class JobFollower:
         kind = (type(error), error.status.details.kind if error.status.details else "")
         if kind not in self._refusals:
             self._refusals.add(kind)
-            self._display.trouble(f"not all of it is shown: {error.message}")
+            self._display.trouble(f"not everything is shown: {error.message}")
 
     def _show_silence(self, problem: ApiError) -> None:
-        """Shown once for no answer and once for errors."""
+        """Shows a problem of the server, once for no answer and once for errors."""
         is_away = isinstance(problem, ConnectionProblem)
         if is_away not in self._silences:
             self._silences.add(is_away)
@@ -178,16 +178,16 @@ class JobFollower:
             on_silence=self._show_silence,
         )
         async with contextlib.aclosing(changes):
-            async for seen in changes:
-                if seen.object["metadata"]["uid"] != uid:
+            async for change in changes:
+                if change.object["metadata"]["uid"] != uid:
                     continue
-                if seen.gone:
+                if change.gone:
                     self._display.note(f"{self._resource.kind} {name} was deleted")
                     self._is_deleted = True
                     return
-                self._job = seen.object
+                self._job = change.object
                 self._show_conditions()
-                self._obstacle.look_soon()
+                self._obstacle.check_soon()
                 self._show_progress()
                 if is_finished(self._job):
                     return
@@ -205,24 +205,25 @@ class JobFollower:
         self._display.progress(overview(self._job), dict(self._phases.values()))
 
     async def _watch_pods(self) -> None:
-        async for seen in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
-            if not is_pod_of(self._job, seen.object):
+        async for change in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
+            pod = change.object
+            if not is_pod_of(self._job, pod):
                 continue
-            uid = seen.object["metadata"]["uid"]
+            uid = pod["metadata"]["uid"]
             is_new = uid not in self._pods
-            self._pods[uid] = seen.object
-            if seen.gone:
+            self._pods[uid] = pod
+            if change.gone:
                 self._gone.add(uid)
                 self._phases.pop(uid, None)
             else:
-                phase = seen.object.get("status", {}).get("phase", "Pending")
-                self._phases[uid] = member(self._job, seen.object).label, phase
+                phase = pod.get("status", {}).get("phase", "Pending")
+                self._phases[uid] = member(self._job, pod).label, phase
             if is_new:
                 for event in [event for event in self._events.values() if event.get("involvedObject", {}).get("uid") == uid]:
                     self._show_warning(event)
-            self._tail_started_containers(seen.object)
-            self._show_disruption(seen.object)
-            self._obstacle.look_soon()
+            self._tail_started_containers(pod)
+            self._show_disruption(pod)
+            self._obstacle.check_soon()
             self._show_progress()
 
     def _tail_started_containers(self, pod: Json) -> None:
@@ -231,11 +232,11 @@ class JobFollower:
             key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
             has_started = "running" in state or "terminated" in state
             if has_started and key not in self._tails and container["name"] not in OPERATOR_CONTAINERS:
-                part = self._part if key in self._begun else self._part.later()
+                part = self._part if key in self._started else self._part.later()
                 self._tails[key] = self._start(self._tail(pod, container["name"], part))
 
     def _show_disruption(self, pod: Json) -> None:
-        """Once for a pod. Of jobs of kubeflow.org/v1 the operator says it by an event."""
+        """Shows why a pod is disrupted, once. Not for v1 jobs, for which the operator records an event."""
         uid = pod["metadata"]["uid"]
         if is_v2(self._job) and uid not in self._disrupted and (why := disruption(pod)) is not None:
             self._disrupted.add(uid)
@@ -249,52 +250,52 @@ class JobFollower:
             self._display.log(who, container, line)
 
     async def _watch_jobset(self) -> None:
-        """Tells each restart of the whole group from now on."""
+        """Shows each restart of all pods from now on."""
         name, made = self._job["metadata"]["name"], None
-        async for seen in follow(self._client, JOBSETS, self._namespace, field_selector=f"metadata.name={name}"):
-            if seen.gone or not is_jobset_of(self._job, seen.object):
+        async for change in follow(self._client, JOBSETS, self._namespace, field_selector=f"metadata.name={name}"):
+            if change.gone or not is_jobset_of(self._job, change.object):
                 continue
-            counts = restarts(seen.object)
+            counts = restarts(change.object)
             if counts is not None and made is not None and counts.made > made:
                 self._display.note(f"all pods are recreated; restarts: {counts}")
             made = counts.made if counts is not None else 0
 
     async def _watch_events(self) -> None:
-        async for seen in follow(self._client, CORE_EVENTS, self._namespace):
-            if not seen.gone and self._may_concern_job(seen.object.get("involvedObject", {})):
-                self._add_event(seen.object)
+        async for change in follow(self._client, CORE_EVENTS, self._namespace):
+            if not change.gone and self._may_concern_job(change.object.get("involvedObject", {})):
+                self._add_event(change.object)
 
     def _may_concern_job(self, about: Json) -> bool:
-        """Whether an object may be the job, a pod of it, or its JobSet or a Job of that: their names begin like the job's."""
+        """Whether an object may be the job, its JobSet, or a Job or pod of it: their names begin with the job's."""
         return str(about.get("name", "")).startswith(self._job["metadata"]["name"])
 
     def _add_event(self, event: Json) -> None:
         self._events[event["metadata"]["uid"]] = event
-        self._obstacle.look_soon()
+        self._obstacle.check_soon()
         self._show_warning(event)
 
     def _show_warning(self, event: Json) -> None:
-        """A warning about the job or its pods, or that one started cold, once for all pods that have it in common; what a cause
-        may say better waits for that."""
+        """Shows a warning about the job or its pods, or that a pod started cold; once if several pods have the same. A warning
+        that a cause may explain better is passed to `Obstacle`."""
         about = event.get("involvedObject", {})
         uid = about.get("uid", "")
         is_shown = is_shown_to_followers(event.get("type", ""), event.get("reason", ""))
         if not is_shown or (uid != self._job["metadata"]["uid"] and uid not in self._pods):
             return
-        # The last words that it may keep were shown as logs.
+        # Without the log lines that the event may contain, which have been shown as logs.
         message, _ = recorded_failure(event)
         text = f"{event.get('reason')}: {message}"
         mark = without_names(self._job, text)
         if mark in self._shown:
             return
         self._shown.add(mark)
-        told = f"{about.get('kind')} {about.get('name')}: {text}"
+        warning = f"{about.get('kind')} {about.get('name')}: {text}"
         if event.get("reason") in STARTING_REASONS:
             return
         if event.get("reason") in REASONS_COVERED_BY_CAUSES:
-            self._obstacle.warn_unless_cause(told)
+            self._obstacle.warn_unless_cause(warning)
         else:
-            self._display.note(told)
+            self._display.note(warning)
 
     def _observed(self) -> tuple[Json, list[Json], list[Json]]:
         present = [pod for uid, pod in self._pods.items() if uid not in self._gone]
@@ -302,12 +303,12 @@ class JobFollower:
 
     @property
     def cause(self) -> Cause | None:
-        """What keeps the job from training, as it was seen last."""
+        """What keeps the job from training, as of the last check; None if nothing does."""
         return self._obstacle.cause
 
     @property
     def job(self) -> Json:
-        """The job as it was seen last."""
+        """The last known state of the job."""
         return self._job
 
     async def _read_pods(self) -> list[Json]:
@@ -317,7 +318,7 @@ class JobFollower:
         return found
 
     async def _drain(self) -> None:
-        """Waits for the logs of containers that have ended; those still running are cut off."""
+        """Waits for the last lines of ended containers; logs of containers that still run are not followed further."""
         with contextlib.suppress(ApiError):
             for pod in await self._read_pods():
                 self._tail_started_containers(pod)
@@ -331,7 +332,7 @@ class JobFollower:
 
 
 def has_ended(pod: Json, container: str) -> bool:
-    """Whether a container, or init container, is terminated at present; False also for one without a status."""
+    """Whether a container or init container is terminated; False if it has no status."""
     for entry in container_statuses(pod):
         if entry["name"] == container:
             return "terminated" in entry.get("state", {})

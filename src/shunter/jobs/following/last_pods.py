@@ -1,4 +1,4 @@
-"""Which pods of a job that failed tell why: of all that were seen, those of its last try. Pure."""
+"""The pods of a job's last attempt, which show why it failed. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from shunter.operator.diagnosis import faults
 from shunter.operator.overview import member
 
 RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
-"""Label of a JobSet's pods: how often all had been recreated before."""
+"""Label of a JobSet's pods: how often all pods had been recreated before."""
 
 
 def last_pods(job: Json, pods: Sequence[Json], gone: Collection[str]) -> list[Json]:
-    """One pod for each place in the job, of the last restart of all pods: the newest, and of those that failed if one did. One of
-    those `gone` (uids), whose log cannot be read any more, only where no other failed in its place."""
+    """One pod for each place in the job, from the last restart of all pods: the newest failed one or, if none failed, the newest.
+    A pod in `gone` (uids), whose log can no longer be read, only if no other failed in its place."""
     latest: dict[str, Json] = {}
     for pod in sorted(pods, key=lambda pod: _order(pod, gone)):
         latest[member(job, pod).label] = pod

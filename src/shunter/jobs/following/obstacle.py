@@ -1,4 +1,4 @@
-"""Shows what keeps a followed job from training: once when it begins, and once when it has passed."""
+"""Shows the cause that keeps a followed job from training: once when it begins, and once when it has passed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from shunter.operator.causes import Cause, Evidence, cause, runs_in_full
 from shunter.operator.overview import is_finished
 
 DEBOUNCE_SECONDS = 1.0
-"""Pods, their events and the job's status change one after another: they are looked at together."""
+"""The delay of a check after a change: pods, their events and the job's status change shortly after each other."""
 RECHECK_SECONDS = 15.0
-"""Seconds between checks without a change: queue positions move, and timeouts pass."""
+"""The interval of checks without a change: positions in queues change, and timeouts pass."""
 ENDED_BY_CONDITIONS = ("Suspended", "ScaleInterrupted", "Deleting")
 """Causes whose end is reported by the job's own conditions."""
 
 
 class Obstacle:
-    """What stands in the way of one job. `observed` returns the job, its pods and the events about them as they are now."""
+    """Checks what keeps one job from training. `observed` returns the job, its pods and the events about them."""
 
     def __init__(
         self, client: Client, observed: Callable[[], tuple[Json, Sequence[Json], Sequence[Json]]], display: Display
@@ -34,39 +34,39 @@ class Obstacle:
         self._display = display
         self._changed = asyncio.Event()
         self._warnings: list[str] = []
-        """Warnings that are told only if no cause says the same."""
+        """Warnings that are shown unless there is a cause."""
         self.cause: Cause | None = None
 
-    def look_soon(self) -> None:
-        """Has `run` look again after `DEBOUNCE_SECONDS`, once for all calls until then; returns at once."""
+    def check_soon(self) -> None:
+        """Makes `run` check again after `DEBOUNCE_SECONDS`, once for all calls until then."""
         self._changed.set()
 
     def warn_unless_cause(self, text: str) -> None:
-        """Shows a warning unless the cause covers it."""
+        """Shows a warning with the next check, unless there is a cause."""
         self._warnings.append(text)
-        self.look_soon()
+        self.check_soon()
 
     async def run(self) -> None:
-        """Looks whenever something has changed; never returns."""
+        """Checks after each change; never returns."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(RECHECK_SECONDS):
                     await self._changed.wait()
             await asyncio.sleep(DEBOUNCE_SECONDS)
-            await self.look()
+            await self.check()
 
-    async def look(self) -> None:
-        """Looks now, and tells what has changed."""
+    async def check(self) -> None:
+        """Checks now, and shows what has changed."""
         self._changed.clear()
         job, pods, events = self._observed()
         evidence = Evidence(pods=pods, events=events)
         if not is_finished(job) and not runs_in_full(job, pods):
-            # What is not answered now is asked again with the next change.
+            # After an error the next check tries again.
             with contextlib.suppress(ApiError):
                 evidence = await completed(self._client, job, evidence)
-        self._tell(job, cause(job, evidence, datetime.now(UTC)))
+        self._show(job, cause(job, evidence, datetime.now(UTC)))
 
-    def _tell(self, job: Json, found: Cause | None) -> None:
+    def _show(self, job: Json, found: Cause | None) -> None:
         before, self.cause = self.cause, found
         warnings, self._warnings = self._warnings, []
         if found is not None:

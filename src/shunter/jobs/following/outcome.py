@@ -1,4 +1,4 @@
-"""How a followed job ended, and why: the same for the command and for Python."""
+"""How a followed job ended, and why: for the command and for the Python API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shunter.operator.diagnosis import TOGETHER
 from shunter.operator.overview import Overview, overview, pod_selector
 
 LATE_FAILURE_SECONDS = TOGETHER.total_seconds()
-"""How long the state of the rank that the others lost is waited for."""
+"""How long to wait for the failure of the rank that the failed ranks lost."""
 
 
 class Outcome(NamedTuple):
@@ -29,20 +29,20 @@ class Outcome(NamedTuple):
 
     end: JobEnd
     job: Overview
-    """As it was last."""
+    """Its last known state."""
     reasons: tuple[str, ...] = ()
-    """Of a job that failed: first why, in one line, then what the job says of itself; at least one."""
+    """For a failed job, at least one: first the cause in one line, then its remedy, then the job's own message."""
     faults: tuple[str, ...] = ()
-    """What failed, with its last words, line by line."""
+    """What failed, with the last log lines, line by line."""
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the job was deleted while it was followed: it has neither succeeded nor failed."""
+        """Whether the job was deleted while it was followed, so that it neither succeeded nor failed."""
         return self.end.job is None
 
     @property
     def succeeded(self) -> bool:
-        """False also for a job that was deleted."""
+        """Whether the job succeeded; False for a deleted job."""
         return not self.is_deleted and self.job.state == "Succeeded"
 
     @property
@@ -57,8 +57,8 @@ class Outcome(NamedTuple):
 async def outcome(
     client: Client, end: JobEnd, applied: Json, diagnosed: Callable[[Json, Evidence], NamedCause | None] = lambda *_: None
 ) -> Outcome:
-    """How the job that was `applied` ended; of one that failed the last words of its ranks are read. `diagnosed` says what else
-    is known of its cause."""
+    """How the `applied` job ended; for a failed job, reads the last log lines of its ranks. `diagnosed` may return a more
+    specific cause."""
     if end.job is None:
         return Outcome(end, overview(applied))
     row = overview(end.job)
@@ -71,8 +71,8 @@ async def outcome(
 
 
 async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[Json], dict[str, list[str]]]:
-    """The pods of the job's last try, and the last words of those that failed. States of pods arrive in any order: where all that
-    are known to have failed lost a peer, those that still run are waited for."""
+    """The pods of the job's last attempt, and the last log lines of the failed ones. States of pods arrive in any order: if all
+    pods known to have failed only lost a peer, this waits for those that still run."""
     pods = {pod["metadata"]["uid"]: pod for pod in end.pods}
     logs = await last_log_lines(client, job, end.pods, end.written)
     running = {uid for uid, pod in pods.items() if not pod_has_ended(pod)}
@@ -81,12 +81,12 @@ async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[J
     changes = follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job), known=end.pods)
     with suppress(ApiError, TimeoutError):
         async with asyncio.timeout(LATE_FAILURE_SECONDS), aclosing(changes):
-            async for seen in changes:
-                uid = seen.object["metadata"]["uid"]
+            async for change in changes:
+                uid = change.object["metadata"]["uid"]
                 if uid not in running:
                     continue
-                pods[uid] = seen.object
-                if seen.gone or pod_has_ended(seen.object):
+                pods[uid] = change.object
+                if change.gone or pod_has_ended(change.object):
                     running.discard(uid)
                     logs = await last_log_lines(client, job, [*pods.values()], end.written)
                 if not running or not only_victims(job, [*pods.values()], logs):
@@ -95,7 +95,7 @@ async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[J
 
 
 def without_repeated_log(lines: Sequence[str], headline: str) -> tuple[str, ...]:
-    """The lines of `failure_lines` without a log that is one line, where the headline quotes it."""
+    """The lines of `failure_lines`, without a log of a single line that the headline already quotes."""
     log = [line for line in lines if line.startswith(LOG_MARK)]
     is_repeated = len(log) == 1 and log[0].removeprefix(LOG_MARK).strip() in headline
     return tuple(line for line in lines if not (is_repeated and line in log))
