@@ -1,4 +1,4 @@
-"""`checkpoints`: what jobs made from programs have saved, on this machine or in a bucket that can be listed from here."""
+"""`checkpoints`: the checkpoints that jobs of programs have saved, on this machine or in a bucket."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def checkpoints(
 
 
 def steps_table(steps: Sequence[SavedStep]) -> Table:
-    """One job's, the newest step first."""
+    """A line for each checkpoint of a job, the newest first."""
     table = plain_table("STEP", "SIZE", "AGE", "")
     for step in steps:
         table.add_row(str(step.step), shown_bytes(step.size), age(step.saved), "" if step.is_complete else "incomplete")
@@ -58,7 +58,7 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
 
 
 def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
-    """One line a job: its newest complete step, and what all of them take."""
+    """A line for each job: its newest complete checkpoint, and the number and total size of all."""
     table = plain_table("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE")
     for one in found:
         complete = [step for step in one.steps if step.is_complete]

@@ -1,4 +1,4 @@
-"""`up`, `down`, `status`: the embedded cluster as a thing to switch on and off."""
+"""`up`, `down`, `status`: start, stop and show the embedded cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shunter.page.record import page_record
 
 
 class RealLevel(StrEnum):
-    """How pods can be run for real; `--simulate` chooses the third level."""
+    """The isolation levels with real processes; `--simulate` selects the third level."""
 
     namespaces = "namespaces"
     plain = "plain"
@@ -86,7 +86,7 @@ def up(
     """Start the embedded cluster in the background and print how to use it."""
     if simulate and level:
         raise InputError(f"--simulate and --level {level} exclude each other: simulated pods are not run.", "Choose one.")
-    # What is wrong in these is told before anything is started.
+    # Errors in these are reported before anything is started.
     if images:
         load_images(images)
     if feature_gates:
@@ -116,13 +116,13 @@ def up(
 
 
 def warn_of_disk(state: StateDir) -> None:
-    """Says so where the cluster's disk has little room left."""
+    """Prints a warning if the cluster's disk is nearly full."""
     if warning := shortage(state.root, disk_space(state.root)):
         say(f"warning: {warning}")
 
 
 def announce(started: StartedCluster) -> None:
-    """Says so; the line on standard output is for a shell's `eval`."""
+    """Prints that the cluster is up; the line on standard output is for a shell's `eval`."""
     if started.already:
         say(f"the cluster is already up: {started.record.server}")
     else:
@@ -141,12 +141,12 @@ def page_link(state: StateDir) -> str:
 
 
 def export_line(state: StateDir) -> str:
-    """What to type to use the cluster."""
+    """The shell command that selects the cluster."""
     return f"export KUBECONFIG={shlex.quote(str(state.kubeconfig))}"
 
 
 def warm_modules(text: str) -> tuple[str, ...]:
-    """The modules that --warm names. Raises InputError for what is not the name of one, before anything is started."""
+    """The modules that --warm names. Raises InputError for an invalid name, before anything is started."""
     remedy = "Name modules, with commas between them: --warm torch"
     try:
         names = module_names(text)
@@ -237,7 +237,7 @@ LEVELS = {
 
 
 def resident_mib(pid: int) -> int:
-    """Resident memory of a process in MiB; 0 where /proc does not say."""
+    """Resident memory of a process in MiB; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
     except OSError:
@@ -245,5 +245,5 @@ def resident_mib(pid: int) -> int:
 
 
 def chosen(state_dir: Path | None) -> Path:
-    """The directory of `--state-dir`, or the default one. Need not exist."""
+    """The directory of `--state-dir`, or the default one; it need not exist."""
     return state_dir or default_state_dir()

@@ -1,4 +1,4 @@
-"""`delete`: a job, its pods, and what `run` sent for it."""
+"""`delete`: deletes a job, its pods, and the files that `run` sent for it."""
 
 from __future__ import annotations
 

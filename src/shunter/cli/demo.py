@@ -1,4 +1,4 @@
-"""`demo`: three real distributed trainings on a cluster of its own, a table of what happened, nothing left behind."""
+"""`demo`: runs three real distributed trainings on a temporary cluster and prints a table of the results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEMO_JOBS = (
 )
 WORLD_SIZE = re.compile(r"^Rank (\d+)/(\d+) initialized")
 SINGLE = re.compile(r"^Training completed successfully!")
-"""What the single-process example prints at its end: it knows of no other rank, so its world is one."""
+"""The last line of the single-process example, whose world size is 1."""
 
 
 def demo(
@@ -76,13 +76,13 @@ def demo(
 
 
 def end_cluster(state: StateDir) -> None:
-    """Stops the embedded cluster with this state, and says so on standard error meanwhile."""
+    """Stops the embedded cluster with this state."""
     with errors().status("stopping the cluster"):
         lifecycle.stop(state)
 
 
 def found(path: Path) -> Path:
-    """The path itself. InputError where nothing is there."""
+    """The path. Raises InputError if it does not exist."""
     if not path.exists():
         raise InputError(f"{path}: no such file.", "Run the demo from the project's directory, or name --examples.")
     return path
@@ -99,18 +99,18 @@ class Row:
 
     @property
     def is_good(self) -> bool:
-        """Succeeded, and every rank reported the world size that the job asked for."""
+        """Succeeded, and every rank reported the requested world size."""
         return self.succeeded and self.reported == dict.fromkeys(range(self.job.ranks), self.job.ranks)
 
     @property
     def world_size(self) -> str:
-        """What the ranks printed: `2`, or `1, 2` where they disagree; `none reported` where none printed it."""
+        """What the ranks printed: `2`, or `1, 2` if they differ, or `none reported`."""
         sizes = sorted(set(self.reported.values()))
         return ", ".join(str(size) for size in sizes) or "none reported"
 
 
 def reported_world_sizes(lines: dict[str, list[str]]) -> dict[int, int]:
-    """Rank to world size, as the training processes themselves printed them."""
+    """Rank to world size, as printed by the training processes."""
     reported: dict[int, int] = {}
     for printed in lines.values():
         for line in printed:
@@ -122,17 +122,17 @@ def reported_world_sizes(lines: dict[str, list[str]]) -> dict[int, int]:
 
 
 async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
-    """Applies all, then follows the jobs one by one, each to its end. Their seconds count from before the first was applied."""
-    begun = time.monotonic()
+    """Applies all, then follows the jobs one by one, each to its end. Seconds count from before the first was applied."""
+    started = time.monotonic()
     rows = []
     for resource, job in await apply_all(target, manifests, replace=True, tell=say):
         screen = RecordingDisplay(display())
-        rows.append(Row(await followed(target.client, resource, job, screen), screen.lines, time.monotonic() - begun))
+        rows.append(Row(await followed(target.client, resource, job, screen), screen.lines, time.monotonic() - started))
     return rows
 
 
 def table(rows: list[Row]) -> Table:
-    """A line for each job, for rich. Under `ranks` are those that reported a world size, of all: `2 of 2`."""
+    """A line for each job. `ranks` is how many of all reported a world size: `2 of 2`."""
     result = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("job", "kind", "state", "ranks", "world size", "seconds"):
         result.add_column(column, justify="right" if column in ("ranks", "world size", "seconds") else "left")
@@ -144,7 +144,7 @@ def table(rows: list[Row]) -> Table:
 
 
 def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> None:
-    """Removes the demo's directory after a success; after a failure says what failed and where the logs are, exit code 1."""
+    """Removes the demo's directory after a success; after a failure prints what failed and where the logs are, exit code 1."""
     for row in rows:
         if not row.is_good:
             errors().print(

@@ -51,17 +51,17 @@ def describe(
 
 
 def printed(line: str) -> str:
-    """As it is printed: what a program wrote for a terminal neither clears it nor hides what follows. Newlines stay."""
+    """The line without control characters, which could clear the terminal or hide what follows. Newlines stay."""
     return "\n".join(map(visible_line, line.split("\n")))
 
 
 def marked(line: str) -> str:
-    """With headings in bold."""
+    """The line as markup of rich, headings in bold."""
     return escape(line) if line.startswith(" ") else f"[bold]{escape(line)}[/]"
 
 
 def screen(lines: Sequence[str], height: int) -> list[Text]:
-    """The first lines, and how many are left out."""
+    """The first lines, and the number of lines left out, in at most `height` lines."""
     most = height if len(lines) <= height else height - 1
     shown = [Text.from_markup(marked(visible_line(line)), overflow="ellipsis") for line in lines[:most]]
     for line in shown:
@@ -69,16 +69,16 @@ def screen(lines: Sequence[str], height: int) -> list[Text]:
     return [*shown, *([Text(f"and {len(lines) - most} more lines", style="dim")] if len(lines) > most else [])]
 
 
-async def described(target: Target, wanted: str, namespace: str) -> list[str]:
-    """The lines to print. What the server refuses to show is told on standard error. The target's client is closed afterwards."""
+async def described(target: Target, name: str, namespace: str) -> list[str]:
+    """The lines to print. Closes the target's client; prints refusals on standard error."""
     async with target.client:
-        return await read(target, wanted, namespace, on_refusal=say)
+        return await read(target, name, namespace, on_refusal=say)
 
 
-async def read(target: Target, wanted: str, namespace: str, on_refusal: OnRefusal = ignore) -> list[str]:
-    """The lines of the job as it is now."""
+async def read(target: Target, name: str, namespace: str, on_refusal: OnRefusal = ignore) -> list[str]:
+    """The lines about the current state of the job."""
     client = target.client
-    _, job = await find(client, wanted, namespace, on_refusal=on_refusal)
+    _, job = await find(client, name, namespace, on_refusal=on_refusal)
     evidence = await evidence_of(client, job)
     pods = own_pods(job, evidence.pods)
     logs, logged, networks = await asyncio.gather(
@@ -91,6 +91,6 @@ async def read(target: Target, wanted: str, namespace: str, on_refusal: OnRefusa
 
 
 def mlflow_run(job: Json) -> str:
-    """Where the job logs to; empty when it does not."""
+    """The MLflow run of the job; empty if it has none."""
     run = tracked_run(job)
     return "" if run is None else shown_run(run)

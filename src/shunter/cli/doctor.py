@@ -1,4 +1,4 @@
-"""`doctor`: why a job does not train, hangs or failed."""
+"""`doctor`: diagnoses why a job does not train, hangs or failed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from shunter.operator.overview import FINISHED_STATES
 
 
 class Form(StrEnum):
-    """What `-o` accepts."""
+    """Values of `-o`."""
 
     text = "text"
     json = "json"
@@ -81,7 +81,7 @@ def doctor(
         raise InputError(f"--sample: {sample:g} is not between 0 and 600 seconds.", "Write it like --sample 5.")
     if from_ is not None:
         if watch or record is not None:
-            raise InputError("--from goes with neither --watch nor --record.", "Leave them out.")
+            raise InputError("--from cannot be given with --watch or --record.", "Leave them out.")
         evidence = recording.read(from_)
         raise typer.Exit(show(diagnose(evidence, evidence.at), form))
     target = connect(kubeconfig, context)
@@ -102,7 +102,7 @@ def doctor(
 
 
 async def watched(target: Target, name: str, namespace: str, commands: Commands | None, form: Form, sampling: Sampling) -> int:
-    """Shows each report of a job until it has ended or is gone; the last exit code."""
+    """Prints reports of a job until it has ended or is gone; returns the last exit code."""
     async with target.client as client:
         report: Report | None = None
         async for report in watch_job(client, name, namespace, commands=commands, sampling=sampling):
@@ -115,7 +115,7 @@ async def watched(target: Target, name: str, namespace: str, commands: Commands 
 
 
 def show(report: Report, form: Form) -> int:
-    """Prints a report; its exit code."""
+    """Prints a report; returns its exit code."""
     if form is not Form.text:
         print_as(msgspec.to_builtins(report), Output(form.value))
     else:

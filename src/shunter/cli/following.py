@@ -1,4 +1,4 @@
-"""Following a job that was started to its end, and what is said of it then."""
+"""Follows a job that was started to its end, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from shunter.operator.overview import overview, ttl_seconds
 
 
 async def followed(client: Client, resource: Resource, job: Json, screen: Display) -> Outcome:
-    """Follows a job to its end, and says how it ended."""
+    """Follows a job to its end, and reports how it ended."""
     ended = await outcome(client, await JobFollower(client, resource, job, screen).run(), job, diagnosed)
     report(ended)
     return ended
 
 
 async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:
-    """Whether the job succeeded by then (on the loop's clock); says how it ended, or what it still waits for."""
+    """Whether the job succeeded before the deadline (on the loop's clock). Reports how it ended, or what it still waits for."""
     follower = JobFollower(client, resource, job, screen)
     end = await follower.run_until(deadline)
     if end is None:
@@ -40,7 +40,7 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
 
 
 def goes_on(job: Json) -> str:
-    """What to know of an applied job that is no longer followed."""
+    """The message about a job that is no longer followed."""
     name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
     return (
         f"{job['kind']} {job['metadata']['name']} is still running; follow it: shunter logs -f {name}; end it: "
@@ -49,7 +49,7 @@ def goes_on(job: Json) -> str:
 
 
 def report(ended: Outcome) -> None:
-    """Says how a job ended; of a failure first why, then what the job says of itself, and who else failed."""
+    """Prints how a job ended; for a failure first the cause, then the job's own message and other failures."""
     title = ended.job.title
     if ended.succeeded:
         errors().print(f"[green]{ended.sentence}[/]", soft_wrap=True)
@@ -65,7 +65,7 @@ def report(ended: Outcome) -> None:
 
 
 def what_remains(failed: Outcome) -> str:
-    """What to know of a failed job that is there until it is deleted, or for its ttlSecondsAfterFinished."""
+    """The message about when a failed job is deleted."""
     name = f"{failed.job.name} -n {failed.job.namespace}"
     seconds = ttl_seconds(failed.end.job or {})
     if seconds is None:

@@ -1,4 +1,4 @@
-"""`images`: which environments of this machine stand for images on the embedded cluster."""
+"""`images`: manages the environments of this machine that images map to on the embedded cluster."""
 
 from __future__ import annotations
 

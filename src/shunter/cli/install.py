@@ -1,4 +1,4 @@
-"""`install`, `uninstall`: the operator onto a cluster, and away again."""
+"""`install`, `uninstall`: install the operator on a cluster, and uninstall it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def uninstall(
 
 
 class Screen:
-    """A line for each object that is or would be changed, and in a terminal a bar that says how far it is."""
+    """Prints a line for each object that is or would be changed; in a terminal with a progress bar."""
 
     def __init__(self, *, dry_run: bool) -> None:
         self._would = "would be " if dry_run else ""
@@ -113,12 +113,12 @@ class Screen:
             output().print(f"{self._unchanged} unchanged")
 
     def begin(self, total: int) -> None:
-        """So many changes are to come. Only between entering and leaving the screen."""
+        """Shows the bar for so many changes. Only while the screen is open (`with`)."""
         assert self._bar is not None, "entered"
         self._task = self._bar.add_task("", total=total)
 
     def doing(self, text: str) -> None:
-        """Shown beside the bar; nothing before `begin`."""
+        """Shows a text beside the bar; nothing before `begin`."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=text)
 
@@ -139,7 +139,7 @@ class Screen:
 
 
 def named_cluster(kubeconfig: Path | None, context: str) -> Target:
-    """The cluster that the user chose; InputError when that is none, or the embedded one, which has its operator."""
+    """The cluster that the user named. Raises InputError if there is none, or it is an embedded one, which runs the operator."""
     target = connect(kubeconfig, context) if is_named(kubeconfig, context) else None
     if target is None:
         raise InputError("no cluster was named to install on.", "Use --kubeconfig or --context, or set KUBECONFIG.")
@@ -149,7 +149,7 @@ def named_cluster(kubeconfig: Path | None, context: str) -> Target:
 
 
 def read_values(path: Path) -> Json:
-    """The content of a values file. A key that stands twice is a fault, as for Helm."""
+    """The content of a values file. A duplicate key is an error, as for Helm."""
     try:
         content = load_yaml(path.read_bytes())
     except OSError as error:

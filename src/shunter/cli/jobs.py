@@ -32,7 +32,7 @@ from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.progress_text import cells
 
 WIDE = 120
-"""Columns of a screen from which on it has room for everything."""
+"""The least width of a screen, in columns, that has room for all columns of the list."""
 
 
 @grouped
@@ -60,7 +60,7 @@ def jobs(
         refuse_without_screen("Leave -w out.")
     target = connect(kubeconfig, context)
     if watch:
-        show_live(target.client, lambda: read(target, namespace), lambda *seen: screen(choice, *seen))
+        show_live(target.client, lambda: read(target, namespace), lambda listing, *size: screen(choice, listing, *size))
         return
     found = asyncio.run(all_listed(target, namespace))
     rows = choice.chosen(found.rows, of=lambda row: row.job)
@@ -76,7 +76,7 @@ def jobs(
 
 
 def notes(found: Listing) -> list[str]:
-    """What the list cannot say."""
+    """Notes about what the list does not show."""
     unread = f"WHY is ? if unknown: {' and '.join(found.unread)} could not be listed"
     unread_logs = (
         f"PROGRESS and LOSS are missing if only logs show them: {found.unread_logs} were not read; use describe for a single job"
@@ -85,7 +85,7 @@ def notes(found: Listing) -> list[str]:
 
 
 def table_of(rows: Sequence[Row]) -> Table:
-    """The list for people; progress has columns only where some program reports it."""
+    """The list for `-o table`; it has columns for progress, failures and restarts only if a job has any."""
     now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold")
     reports, restarted = any(row.progress for row in rows), any(row.restarts for row in rows)
     failed = any(row.failures for row in rows)
@@ -112,7 +112,7 @@ def marked(state: str) -> str:
 
 
 def ranks(row: Row) -> str:
-    """`3/4`; `?/4` where pods could not be read, `0/?` where nothing tells how many are wanted."""
+    """`3/4`; `?/4` if pods could not be read, `0/?` if the number of requested ranks is unknown."""
     return "/".join("?" if number is None else str(number) for number in (row.up, row.wanted))
 
 
@@ -135,7 +135,7 @@ def screen_list(rows: Sequence[Row], width: int, height: int, remedy: str) -> li
 
 
 def screen_table(rows: Sequence[Row], width: int) -> Table:
-    """The list for a screen: a line for each job, the last column as long as there is room."""
+    """The list for a screen: a line for each job, the last column cut at the width."""
     now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold", expand=True)
     is_wide = width >= WIDE
     for column in ("STATE", "NAME", "NAMESPACE", *(("KIND",) if is_wide else ()), "UP/WANTED", "PROGRESS", "LEFT", "AGE"):
@@ -143,19 +143,20 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
     table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
         job, why = row.job, row.why
-        told = cells(row.progress, now, is_running=job.is_running)
+        progress = cells(row.progress, now, is_running=job.is_running)
         line = escape(visible_line(why.cause.sentence)) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
-        table.add_row(marked(job.state), job.name, job.namespace, *kind, ranks(row), told.step, told.left, age(job.created), line)
+        named = (marked(job.state), job.name, job.namespace, *kind)
+        table.add_row(*named, ranks(row), progress.step, progress.left, age(job.created), line)
     return table
 
 
 async def all_listed(target: Target, namespace: str) -> Listing:
-    """The jobs of a namespace, of all where it is empty. Closes the target's client; refusals are told on standard error."""
+    """The jobs of the namespace (empty: of all). Closes the target's client; prints refusals on standard error."""
     async with target.client:
         return await read(target, namespace, on_refusal=say)
 
 
 async def read(target: Target, namespace: str, on_refusal: OnRefusal = ignore) -> Listing:
-    """As `all_listed`, but the client stays open, and refusals are told by `on_refusal`."""
+    """As `all_listed`, but leaves the client open, and passes refusals to `on_refusal`."""
     return await listed(target.client, namespace, with_saved=saved_by(target), on_refusal=on_refusal)

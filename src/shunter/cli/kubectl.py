@@ -1,4 +1,4 @@
-"""`shunter kubectl ...`: a real kubectl on the right cluster, with none installed. Every word after it is kubectl's own."""
+"""`shunter kubectl ...`: the real kubectl, with the cluster of shunter. All further words are passed to it."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import EnvironmentProblem
 
 CLUSTER_FLAGS = ("--kubeconfig", "--server", "-s")
-"""Flags by which kubectl's own words name a cluster."""
+"""Options of kubectl that select a cluster."""
 OFFLINE_VERBS = frozenset({"completion", "help", "kustomize", "options", "plugin"})
-"""What kubectl does without asking any cluster."""
+"""Commands of kubectl that need no cluster."""
 
 
 class PassThroughCommand(TyperCommand):
-    """A command that reads no option: the parser of the command line would take the first `--` away, which tells kubectl where
-    the command of a container begins."""
+    """A command without options of its own. The usual parser would remove the first `--`, which kubectl needs before the command
+    of a container."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """None are left to the parser: all words are in `ctx.args`, in their order."""
+        """Puts all words into `ctx.args`, in order."""
         ctx.args = list(args)
         return []
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """What kubectl itself offers."""
+        """Completions by kubectl itself."""
         return list(completions([*ctx.args, incomplete]))
 
 
 class CompletionItem(NamedTuple):
-    """A word that may be typed, as the shells' completion takes it."""
+    """A completion in the form that click expects."""
 
     value: str
     help: str | None = None
@@ -45,7 +45,7 @@ class CompletionItem(NamedTuple):
 
 
 def completions(words: Sequence[str]) -> Iterator[CompletionItem]:
-    """What kubectl offers in place of the last word; nothing when it does not answer in time or is not there."""
+    """kubectl's completions of the last word; none if it takes too long or is not installed."""
     kubeconfig = os.environ.get("KUBECONFIG") or str(StateDir(default_state_dir()).kubeconfig)
     try:
         done = subprocess.run(
@@ -58,7 +58,7 @@ def completions(words: Sequence[str]) -> Iterator[CompletionItem]:
         )
     except (OSError, subprocess.TimeoutExpired, EnvironmentProblem):
         return
-    for line in done.stdout.splitlines()[:-1]:  # the last one tells the shell what to do with the others
+    for line in done.stdout.splitlines()[:-1]:  # the last line is a directive for the shell
         value, _, help = line.partition("\t")
         if not value.startswith("_activeHelp_"):
             yield CompletionItem(value, help or None)
@@ -80,7 +80,7 @@ def kubectl(context: typer.Context) -> None:
 
 
 def needs_cluster(words: Sequence[str]) -> bool:
-    """Whether kubectl would ask a cluster that these words of its own do not name. What follows `--` is not kubectl's."""
+    """Whether kubectl needs a cluster, and these words do not select one. Words after `--` are not options of kubectl."""
     own = list(words[: words.index("--")] if "--" in words else words)
     if not own or own[0] in OFFLINE_VERBS or {"-h", "--help"} & set(own):
         return False
@@ -90,7 +90,7 @@ def needs_cluster(words: Sequence[str]) -> bool:
 
 
 def find_kubectl() -> str:
-    """The kubectl of our own environment first (extra `kubectl`), then the one on PATH."""
+    """The kubectl of this Python environment (extra `kubectl`), else the one on PATH."""
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
     found = shutil.which("kubectl", path=path)
     if found is None:

@@ -1,6 +1,6 @@
 """The `shunter` command: the table of its verbs, and errors as messages and exit codes.
 
-This module imports nothing heavy: `shunter --help` and the completion of a verb need no more than it.
+`shunter --help` and the completion of a verb import only this module, so it imports nothing that takes long.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def application(group: type[LazyGroup] = Verbs) -> typer.Typer:
     return app
 
 
-def print_version(wanted: bool) -> None:
-    """Prints `shunter 1.2.3` and ends the command; returns where it is not wanted."""
-    if wanted:
+def print_version(is_set: bool) -> None:
+    """With --version prints `shunter 1.2.3` and ends the command."""
+    if is_set:
         typer.echo(f"shunter {__version__}")
         raise typer.Exit
 
@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def require_directory() -> None:
-    """EnvironmentProblem where the directory that the command was started in has been deleted: no path could be read."""
+    """Raises EnvironmentProblem if the current directory has been deleted: no relative path could be read."""
     try:
         os.getcwd()
     except FileNotFoundError as error:
@@ -116,7 +116,7 @@ def require_directory() -> None:
 
 
 def escape(text: str) -> str:
-    """The text for rich, which takes `[red]` in it as it stands."""
+    """The text for rich, with markup such as `[red]` escaped."""
     from rich.markup import escape as escaped
 
     return escaped(text)

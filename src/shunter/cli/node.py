@@ -1,4 +1,4 @@
-"""`node`: this machine as a node of any cluster, its pods as processes."""
+"""`node`: joins this machine to a cluster as a node that runs pods as processes."""
 
 from __future__ import annotations
 

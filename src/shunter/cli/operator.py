@@ -1,4 +1,4 @@
-"""`operator`: the operator alone, against any API server."""
+"""`operator`: runs the operator against any API server."""
 
 from __future__ import annotations
 

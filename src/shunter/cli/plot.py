@@ -71,10 +71,10 @@ def title(row: Overview, found: Sequence[Curve]) -> str:
     return f"{first.name} of {row.kind} {row.namespace}/{row.name}, {source}{which}: {value} at {first.axis} {last.x:.6g}"
 
 
-async def _viewed(client: Client, wanted: str, namespace: str, metric: str, rank: int | None) -> JobView:
+async def _viewed(client: Client, name: str, namespace: str, metric: str, rank: int | None) -> JobView:
     extra = (metric_pattern(metric),) if "=" in metric else ()
     async with client:
-        _, job = await find(client, wanted, namespace, on_refusal=say)
+        _, job = await find(client, name, namespace, on_refusal=say)
         view = await JobViewReader(client, extra=extra).read(job, None if rank is None else [rank])
     if rank is not None and rank not in {one.rank for one in view.states}:
         raise InputError(f"job {job['metadata']['name']!r} has no rank {rank}: its ranks are 0 to {len(view.states) - 1}.")

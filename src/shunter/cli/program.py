@@ -1,4 +1,4 @@
-"""`run` of a program: from the options to a job on a cluster, and its code."""
+"""`run` for a program: creates a job from the options and the program's files."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from shunter.launch.tracking import LOCAL, tracked_run, with_uri
 
 RERUN_OPTIONS = {"--rerun", "--name", "--detach", "--namespace"}
 CLIENT_SIDE_APPLY_BYTES = 180 * 1024
-"""What kubectl apply can keep of an object in an annotation of at most 256 KiB, as base64."""
+"""The largest object that kubectl apply can store in an annotation of at most 256 KiB, as base64."""
 
 
 def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Program, Path]:
-    """The program and the directory that travels. Reads every option: what is wrong is said before a cluster is started."""
+    """The program and the directory that is sent. Checks every option, so that errors come before a cluster is started."""
     program, root = program_of(path, module=options.module, arguments=words, workdir=options.workdir, is_in_image=options.no_code)
     launch_options(options, program, [])
     require_local_server(options.mlflow)
@@ -53,7 +53,7 @@ def requested(path: str, options: ProgramOptions, words: list[str]) -> tuple[Pro
 def launch_options(
     options: ProgramOptions, program: Program, environment: list[Json], *, local_mlflow: str = ""
 ) -> LaunchOptions:
-    """The options as values. InputError for texts that are not understood."""
+    """The options as values. Raises InputError for invalid ones."""
     given = (*option_texts.variables(options.env, os.environ), *environment)
     return option_texts.launch_options(
         program,
@@ -79,7 +79,7 @@ def launch_options(
 
 
 async def submitted(target: Target, program: Program, root: Path, options: ProgramOptions, *, replace: bool) -> Json | None:
-    """Creates the program's job and says so; None with --dry-run, which prints it."""
+    """Creates and reports the program's job; None with --dry-run, which prints it."""
     client = target.client
     namespace = options.namespace or client.namespace
     environment = await secret_environment(client, namespace, options.env_from)
@@ -118,7 +118,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
 
 
 async def submitted_again(target: Target, options: ProgramOptions, resource: Resource, job: Json) -> Json:
-    """Creates another job of the same program, or of the same spec, and says what of it is the same."""
+    """Creates another job of the same program or spec, and reports what is the same."""
     if others := [option for option in options.given() if option not in RERUN_OPTIONS]:
         raise InputError(
             f"--rerun {options.rerun} runs with the options of that job; {others[0]} cannot be given.",
@@ -146,21 +146,21 @@ async def submitted_again(target: Target, options: ProgramOptions, resource: Res
 
 
 async def delete_present(target: Target, name: str, namespace: str) -> None:
-    """Deletes the TrainJob of a name, if there is one, and waits until it is gone."""
+    """Deletes the TrainJob of this name, if it exists, and waits until it is gone."""
     if job := await target.client.find(TRAIN_JOBS, name, namespace):
         say(f"deleting TrainJob {namespace}/{name}")
         await delete_and_wait(target.client, TRAIN_JOBS, job, tell=say, on_this_machine=target.embedded is not None)
 
 
 def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:
-    """What `kubectl apply` takes; says how large objects are applied."""
+    """Prints objects for `kubectl apply`, and how to apply large ones."""
     print_objects(objects, form or ObjectForm.yaml)
     if any(len(msgspec.json.encode(one)) > CLIENT_SIDE_APPLY_BYTES for one in objects):
         say("the code is large: apply it with kubectl apply --server-side")
 
 
 def code_line(code: Code, root: Path, sent: int) -> str:
-    """What of the program's files travelled."""
+    """Which files of the program were sent."""
     if isinstance(code, MountedCode):
         return f"code: {code.directory} (mounted, read only: later edits show in the running job; --snapshot sends a copy)"
     if isinstance(code, ImageCode):
@@ -176,7 +176,7 @@ def packed_line(code: PackedCode, root: Path) -> str:
 
 
 def never_line(code: PackedCode) -> str:
-    """Files that git knows and that stay behind: somebody may miss them."""
+    """Files that git tracks but that were left out."""
     if not code.left_out:
         return ""
     more = f" and {len(code.left_out) - 3} more" if len(code.left_out) > 3 else ""
@@ -196,19 +196,19 @@ def job_line(made: SubmittedJob, options: LaunchOptions, runtime: Runtime) -> st
 
 
 async def run_program(
-    target: Target, asked: tuple[Program, Path] | None, options: ProgramOptions, *, replace: bool, timeout: float | None
+    target: Target, request: tuple[Program, Path] | None, options: ProgramOptions, *, replace: bool, timeout: float | None
 ) -> bool:
-    """Whether the job of the program, or of --rerun, succeeded, or was created where it is not followed."""
+    """Whether the job of the program, or of --rerun, succeeded; with --detach, whether it was created."""
     async with target.client as client:
         if not options.dry_run:
             say(f"on {target.description}")
         job: Json | None
         resource = TRAIN_JOBS
-        if asked is None:
+        if request is None:
             resource, earlier = await find(client, options.rerun, options.namespace)
             job = await submitted_again(target, options, resource, earlier)
         else:
-            job = await submitted(target, *asked, options, replace=replace)
+            job = await submitted(target, *request, options, replace=replace)
         if job is None:
             return True
         from shunter.cli.following import ended_by, goes_on  # while the pods start

@@ -1,4 +1,4 @@
-"""`run`: apply manifests or start a program (`program`), follow the jobs, end with their outcome."""
+"""`run`: applies manifests or starts a program (`program.py`), follows the jobs, and exits with their outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shunter.launch.option_texts import duration
 NO_FILES: list[str] = []
 _SHELL = "Start the Python program that it starts, or put the command into a TrainJob: spec.trainer.command"
 NOT_STARTED = {"ipynb": "Make a program of it: jupyter nbconvert --to script {file}", "sh": _SHELL, "bash": _SHELL}
-"""What to do instead with files that people try to run, by how their names end."""
+"""Remedies for files that `run` cannot start, by file extension."""
 
 
 @grouped
@@ -71,14 +71,14 @@ def run(
         raise InputError("nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")
     if program.module or program.rerun or programs_among(files):
         path = only_program(files, program, words, replace=replace)
-        asked = None if program.rerun else requested(path, program, words or [])
+        request = None if program.rerun else requested(path, program, words or [])
         if program.dry_run or program.rerun:
             target = connect(kubeconfig, context)
             if modules:
                 require_warm(target, modules)
         else:
             target = connect_or_start(kubeconfig, context, warm=modules)
-        succeeded = asyncio.run(run_program(target, asked, program, replace=replace, timeout=limit))
+        succeeded = asyncio.run(run_program(target, request, program, replace=replace, timeout=limit))
     else:
         if given := program.given():
             raise InputError(
@@ -95,7 +95,7 @@ def run(
 
 
 def require_manifests(files: list[str]) -> None:
-    """InputError for notebooks and shell scripts, which are no manifests, and no programs that `run` can start."""
+    """Raises InputError for notebooks and shell scripts, which are neither manifests nor programs that `run` can start."""
     for file in files:
         ending = file.rpartition(".")[2]
         if ending in NOT_STARTED:
@@ -103,8 +103,8 @@ def require_manifests(files: list[str]) -> None:
 
 
 def only_program(files: list[str], program: ProgramOptions, words: list[str] | None, *, replace: bool) -> str:
-    """The script, empty for a module. InputError when more than one program is named, or something beside it, and for options
-    that exclude each other."""
+    """The script; empty for a module. Raises InputError if anything besides the program is named, and for options that exclude
+    each other."""
     what = [
         *files,
         *([f"-m {program.module}"] if program.module else []),
@@ -133,8 +133,8 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
 
 
 def connect_or_start(kubeconfig: Path | None, context: str, *, warm: tuple[str, ...] = ()) -> Target:
-    """The named cluster, else the embedded one, started (and said so) when it is down. EnvironmentProblem for one that does not
-    start containers with the modules `warm`."""
+    """The named cluster, else the embedded one, which is started if it is down. Raises EnvironmentProblem for a cluster that was
+    not started with the modules `warm`."""
     if is_down(kubeconfig, context):
         with errors().status("no cluster was named: starting an embedded one"):
             started = start_default(warm=warm)
@@ -150,7 +150,7 @@ def connect_or_start(kubeconfig: Path | None, context: str, *, warm: tuple[str, 
 
 
 def require_warm(target: Target, modules: tuple[str, ...]) -> None:
-    """EnvironmentProblem for a cluster that was not started with --warm and these modules."""
+    """Raises EnvironmentProblem for a cluster that was not started with --warm and these modules."""
     if target.embedded is None:
         raise EnvironmentProblem(
             f"--warm {','.join(modules)}: {target.server} is not an embedded cluster.",
@@ -160,8 +160,8 @@ def require_warm(target: Target, modules: tuple[str, ...]) -> None:
 
 
 async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool, timeout: float | None = None) -> bool:
-    """Whether every job among the manifests succeeded within that many seconds; True when there is none. Interrupted, or when the
-    time is over, it says what goes on."""
+    """Whether every job among the manifests succeeded within `timeout` seconds; True if there is none. If it is interrupted, or
+    the time is over, it prints which jobs continue."""
     async with target.client:
         say(f"on {target.description}")
         for manifest in manifests:

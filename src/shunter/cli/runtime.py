@@ -1,4 +1,4 @@
-"""`runtime`: TrainingRuntimes made from others, for what TrainJobs cannot say themselves."""
+"""`runtime`: creates TrainingRuntimes from others, for settings that a TrainJob does not have."""
 
 from __future__ import annotations
 

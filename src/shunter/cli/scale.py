@@ -1,4 +1,4 @@
-"""`scale`: another number of nodes for a job that exists."""
+"""`scale`: changes the number of nodes of a job."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def scale(
     asyncio.run(scaled(connect(kubeconfig, context).client, job, namespace, nodes))
 
 
-async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> None:
-    """Scales the one job of this name, and says what becomes of it."""
+async def scaled(client: Client, name: str, namespace: str, nodes: int) -> None:
+    """Scales the job of this name, and prints what happens."""
     async with client:
-        resource, job = await find(client, wanted, namespace)
+        resource, job = await find(client, name, namespace)
         title = title_of(job)
         require_scalable(job, nodes)
         try:
@@ -64,10 +64,10 @@ async def scaled(client: Client, wanted: str, namespace: str, nodes: int) -> Non
                 say(f"{title}: {change}; its pods end, and start again with the new number")
             state = await wait_scaled(client, done.job, nodes, say)
         except asyncio.CancelledError:
-            say(f"interrupted; run it again to see {title} through: shunter scale {wanted} --nodes {nodes}")
+            say(f"interrupted; run it again to complete the scaling of {title}: shunter scale {name} --nodes {nodes}")
             raise
-        name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
+        named = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
         ended = f"{title} starts on {count(nodes, 'node')}"
         if state in FINISHED_STATES:
             ended = f"{title} has ended meanwhile ({state})"
-        say(f"{ended}; see: shunter logs -f {name}")
+        say(f"{ended}; see: shunter logs -f {named}")

@@ -1,4 +1,4 @@
-"""`size`: what a training needs and where it fits. Prints what `shunter.sizing` answers."""
+"""`size`: prints the memory that a training needs and the machines it fits on, by `shunter.sizing`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from shunter.sizing.report import report
 
 NOTHING_FITS = 1
 UNDECIDED = 3
-"""Exit code where holes are left in manifests, or nothing could be judged."""
+"""Exit code if manifests still have fields to fill in, or no machine could be judged."""
 STYLES = {"fits": "green", "tight": "yellow", "unknown": "yellow", "no": "red"}
 
 
@@ -59,11 +59,11 @@ def size(
     Exit codes: 0 it fits on a machine (possibly tight), 1 it fits on none, 2 invalid input, 3 manifests are incomplete or no
     verdict is possible.
     """
-    wanted = training._asdict()
-    wanted |= {"tokens": amount("--tokens", training.tokens), "seq": training.seq or 0, "nodes": training.nodes or 0}
+    values = training._asdict()
+    values |= {"tokens": amount("--tokens", training.tokens), "seq": training.seq or 0, "nodes": training.nodes or 0}
     found = sizing.size(
         model,
-        sizing.SizeOptions(**wanted),
+        sizing.SizeOptions(**values),
         parameters=parameters,
         on=on,
         instances=_nodes(kubeconfig, context) if on == "cluster" else None,

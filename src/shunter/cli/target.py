@@ -1,4 +1,4 @@
-"""Which cluster a command talks to: the one that was named, else the embedded one."""
+"""The cluster of a command: the one that its options name, else the embedded one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ NamespaceOption = Annotated[
 
 
 def connect(kubeconfig: Path | None, context: str) -> Target:
-    """The chosen cluster, or the running embedded one; EnvironmentProblem when that is down. Says so when it lets us wait."""
+    """The chosen cluster, or the running embedded one. Raises EnvironmentProblem if that is down. Prints a notice if the server
+    responds slowly."""
     from shunter.cluster.target import find_target
 
     target = find_target(kubeconfig, context)
@@ -48,7 +49,7 @@ def is_named(kubeconfig: Path | None, context: str) -> bool:
 
 
 def patient(api: Client, server: str) -> Client:
-    """The client, which says so when the server lets it wait."""
+    """The client with a notice if the server responds slowly."""
     from shunter.cli.output.slow_server_notice import SlowServerNotice
 
     api.transport = SlowServerNotice(api.transport, server)
@@ -56,7 +57,7 @@ def patient(api: Client, server: str) -> Client:
 
 
 async def embedded_node(state: StateDir) -> Json:
-    """The Node object of an embedded cluster; empty when it has none."""
+    """The Node object of an embedded cluster; empty if there is none."""
     from shunter.api.resources import NODES
     from shunter.kube import client, kubeconfig
 

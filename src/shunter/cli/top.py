@@ -1,4 +1,4 @@
-"""`top`: jobs, the ranks of one, its curve and its last lines on one screen."""
+"""`top`: jobs and, of one job, the ranks, a curve and the last log lines, live on one screen."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from shunter.jobs.job_view import JobView, JobViewReader
 from shunter.jobs.listing import Row, listed
 
 LIST_SHARE = 3
-"""The list takes at most this part of the screen."""
+"""The list takes at most a third of the screen."""
 LEAST_WITH_LIST = 6
-"""Lines of a screen that has room for a list beside the job."""
+"""The least height of a screen, in lines, that shows the list besides a job."""
 LOG_LINES = 20_000
-"""Lines read of a log when it is first looked at."""
+"""How many of the last lines of a log are read at first."""
 
 
 class TopView(NamedTuple):
-    """What one look found."""
+    """What the screen shows."""
 
     rows: Sequence[Row]
-    """All jobs, the worst state first; none where one job is looked at."""
+    """All jobs, the worst state first; empty if a job was named."""
     view: JobView | None
-    """The one job in detail; None where there is none."""
+    """One job in detail; None if there is none."""
 
 
 def top(
@@ -63,7 +63,7 @@ def top(
     target = connect(kubeconfig, context)
     reader = TopReader(target, job, namespace)
     if is_screen():
-        show_live(target.client, reader.read, lambda seen, width, height: drawn(seen, metric, width, height))
+        show_live(target.client, reader.read, lambda view, width, height: drawn(view, metric, width, height))
         return
     width, height = screen_size()
     for line in drawn(asyncio.run(reader.read_once()), metric, width, height - 1):  # The prompt takes one.
@@ -71,19 +71,20 @@ def top(
 
 
 class TopReader:
-    """Looks at the cluster again and again."""
+    """Reads what the screen shows, repeatedly."""
 
-    def __init__(self, target: Target, wanted: str, namespace: str) -> None:
+    def __init__(self, target: Target, name: str, namespace: str) -> None:
+        """`name` is that of the job; empty: of the first in the list."""
         self._target = target
-        self._wanted = wanted
+        self._name = name
         self._namespace = namespace
         self._readers: dict[str, JobViewReader] = {}
-        """Of the job that was looked at last, by its uid: what is read of logs is kept for no other."""
+        """The reader of the job that is shown, by its uid. It keeps what was read of the job's logs."""
 
     async def read(self) -> TopView:
-        """InputError while there is no job of the name."""
-        if self._wanted:
-            return await self._view_of(self._wanted, self._namespace, [])
+        """What to show now. Raises InputError if there is no job of the name."""
+        if self._name:
+            return await self._view_of(self._name, self._namespace, [])
         found = await listed(self._target.client, self._namespace, with_saved=saved_by(self._target))
         rows = JobChoice(sort=Order.state).chosen(found.rows, of=lambda row: row.job)
         if not rows:
@@ -91,7 +92,7 @@ class TopReader:
         first = next((row.job for row in rows if not row.job.is_finished), rows[0].job)
         try:
             return await self._view_of(f"{first.kind}/{first.name}", first.namespace, rows)
-        except InputError:  # It was deleted after the list.
+        except InputError:  # It was deleted after it was listed.
             return TopView([row for row in rows if row.job is not first], None)
 
     async def _view_of(self, named: str, namespace: str, rows: Sequence[Row]) -> TopView:
@@ -102,22 +103,23 @@ class TopReader:
         return TopView(rows, await self._readers[uid].read(job))
 
     async def read_once(self) -> TopView:
-        """As `read`, and closes the client."""
+        """As `read`; closes the client."""
         async with self._target.client:
             return await self.read()
 
 
-def drawn(seen: TopView, metric: str, width: int, height: int) -> list[RenderableType]:
-    """At most `height` lines of `width` characters."""
-    if seen.view is None:
-        if seen.rows:
-            return screen_list(seen.rows, width, height, "list them with: shunter jobs")
+def drawn(top_view: TopView, metric: str, width: int, height: int) -> list[RenderableType]:
+    """The screen in at most `height` lines of `width` characters."""
+    rows, view = top_view
+    if view is None:
+        if rows:
+            return screen_list(rows, width, height, "list them with: shunter jobs")
         return ["no jobs; run one with: shunter run FILE"]
     lines: list[RenderableType] = []
-    if seen.rows and height >= LEAST_WITH_LIST:
+    if rows and height >= LEAST_WITH_LIST:
         most = max(height // LIST_SHARE - 2, 1)
-        left = len(seen.rows) - most
-        note = f"{left} more jobs; below: {seen.view.row.name}" if left > 0 else f"below: {seen.view.row.name}"
-        lines = [screen_table(seen.rows[:most], width), cut(Text(note, style="dim"), width)]
-        height -= min(most, len(seen.rows)) + 2
-    return [*lines, *job_lines(seen.view, metric, width, height, datetime.now(UTC))]
+        left = len(rows) - most
+        note = f"{left} more jobs; below: {view.row.name}" if left > 0 else f"below: {view.row.name}"
+        lines = [screen_table(rows[:most], width), cut(Text(note, style="dim"), width)]
+        height -= min(most, len(rows)) + 2
+    return [*lines, *job_lines(view, metric, width, height, datetime.now(UTC))]

@@ -1,4 +1,4 @@
-"""MLflow beside `run` and `describe`: the embedded cluster's own server, and what is said of where a job logs to."""
+"""MLflow for `run` and `describe`: the embedded cluster's own server, and messages about where a job logs to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def require_local_server(mlflow: str) -> None:
-    """EnvironmentProblem when --mlflow asks for a server of the embedded cluster that cannot be started."""
+    """Raises EnvironmentProblem if --mlflow requests the embedded cluster's server and MLflow is not installed."""
     if mlflow == LOCAL and not mlflow_server.is_installed():
         from shunter.cluster import mlflow_start
 
@@ -25,8 +25,8 @@ def require_local_server(mlflow: str) -> None:
 
 
 def local_address(target: Target, mlflow: str) -> str:
-    """Where pods reach the cluster's own server, whether it runs or not; empty unless --mlflow asks for it. InputError on another
-    cluster than the embedded one."""
+    """The address at which pods reach the cluster's own server, running or not; empty unless --mlflow requests it. Raises
+    InputError on other clusters than the embedded one."""
     if mlflow != LOCAL:
         return ""
     if target.embedded is None:
@@ -34,13 +34,13 @@ def local_address(target: Target, mlflow: str) -> str:
             f"--mlflow {LOCAL} is a server of the embedded cluster, and {target.description} is another one.",
             "Give the address of a server that its pods reach: --mlflow http://HOST:PORT",
         )
-    from shunter.cluster import mlflow_start  # not for a job without a server, which waits for each import
+    from shunter.cluster import mlflow_start  # imported only for jobs with a server
 
     return mlflow_server.pod_address(mlflow_start.port(target.embedded))
 
 
 async def start_local_server(target: Target, uri: str) -> None:
-    """Starts the cluster's own server if that is where a job logs to, and returns when it answers."""
+    """Starts the cluster's own server if the job logs to it, and returns when it answers."""
     if target.embedded is None or not mlflow_server.is_own(uri):
         return
     from shunter.cluster import mlflow_start
@@ -50,19 +50,19 @@ async def start_local_server(target: Target, uri: str) -> None:
 
 
 def print_server(options: LaunchOptions) -> None:
-    """Says so when the address is one that nobody gave on the command line."""
+    """Prints an address that comes from the environment and not from the command line."""
     if options.tracking is not None and options.tracking.option.startswith(URI):
         say(f"MLflow: {options.tracking.uri}, the {URI} of this shell; --mlflow {NONE} leaves it out")
 
 
 def print_run(job: Json) -> None:
-    """Where a job logs to, if it does."""
+    """Prints the MLflow run of a job, if it has one."""
     if (run := tracked_run(job)) is not None:
         say(f"MLflow: {shown_run(run)}")
 
 
 def shown_run(run: TrackedRun) -> str:
-    """The page of the run where its program has told it, else the server, the experiment and the run's name."""
+    """The address of the run's page if the program has reported the run; else server, experiment and name of the run."""
     server = mlflow_server.own_address(run.uri).rstrip("/")
     if run.run_id and run.experiment_id and server.startswith("http"):
         return f"{server}/#/experiments/{run.experiment_id}/runs/{run.run_id}"

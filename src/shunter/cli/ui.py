@@ -1,4 +1,4 @@
-"""`ui`: the web page, for the one user of this machine or, as `ui serve`, for the users of a cluster."""
+"""`ui`: serves the web page to the user of this machine or, as `ui serve`, to the users of a cluster."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ui(
     context: ContextOption = "",
     namespace: KeyNamespaceOption = "",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; if it is taken, the next free one; 0 picks any.")
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; if it is in use, the next free one; 0 picks any.")
     ] = PORT,
     open_browser: Annotated[
         bool | None,
@@ -89,7 +89,7 @@ def ui(
 
     def show(record: PageRecord, bound: int) -> None:
         if port and bound != port:
-            say(f"port {port} is taken: using {bound}")
+            say(f"port {port} is in use: using {bound}")
         say(f"Web page for {record.cluster}; Ctrl-C stops it. The link logs in one browser, once, within a minute:")
         url = record.login_url()
         output().print(url, soft_wrap=True, markup=False)
@@ -111,7 +111,7 @@ def ui(
 
 
 def may_open() -> bool:
-    """Whether somebody sits at this machine."""
+    """Whether this machine has a display, and standard output is a terminal."""
     has_display = sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     return has_display and sys.stdout.isatty()
 
@@ -119,7 +119,7 @@ def may_open() -> bool:
 def _page_options(
     target: Target, connection: Connection, options: str, namespace: str, plan: Path | None, *, read_only: bool
 ) -> PageOptions:
-    """What the page shows of the cluster. `options` are those by which other commands reach it."""
+    """The page's options. `options` are the ones that other commands need to reach the cluster."""
     return PageOptions(
         cluster="embedded cluster" if target.is_default else connection.context or connection.server,
         is_embedded=target.embedded is not None,
@@ -133,7 +133,7 @@ def _page_options(
 
 
 def _options_text(kubeconfig: Path | None, context: str) -> str:
-    """What other commands need to reach the same cluster, with a blank before it."""
+    """The options that other commands need to reach the same cluster; begins with a blank."""
     words = [*(["--kubeconfig", str(kubeconfig.absolute())] if kubeconfig else []), *(["--context", context] if context else [])]
     return f" {shlex.join(words)}" if words else ""
 
@@ -172,7 +172,7 @@ def serve(
     ] = "",
     proxy_secret_file: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="With --auth proxy: what the proxy must send in X-Shunter-Proxy-Secret."),
+        typer.Option(exists=True, dir_okay=False, help="With --auth proxy: secret to expect in X-Shunter-Proxy-Secret."),
     ] = None,
     proxy_client_ca: Annotated[
         Path | None,

@@ -1,7 +1,7 @@
 """How commands are declared: shared options, completion of their values, groups that import a command when it is called.
 
-lazy_group.py   groups, and what is said of a mistyped verb
-command.py      a command, and what is said of a mistyped option
+lazy_group.py   groups of commands
+command.py      a command, and its errors for wrong options
 completion.py   values that the shell completes
 job_list.py     which jobs `jobs` lists, and their order
 

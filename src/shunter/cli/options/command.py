@@ -1,5 +1,4 @@
-"""The class of commands: an option that is not there is named with the one that is meant, and a value that cannot be meant is
-refused in one sentence with its remedy."""
+"""The class of commands: wrong options, values and arguments are reported as InputError, with a remedy."""
 
 from __future__ import annotations
 
@@ -11,14 +10,14 @@ from shunter.errors import InputError
 
 
 class Command(TyperCommand):
-    """As typer's own, but InputError, with a remedy, stands for the errors of its parser."""
+    """Typer's command, but errors of its parser become InputError with a remedy."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """InputError for an option that does not exist, a value that is not of its type, and what is missing or too much."""
+        """Raises InputError for an unknown option, a value of the wrong type, and missing or extra arguments."""
         try:
             return list(super().parse_args(ctx, list(args)))
         except Exception as error:
-            # Typer brings a click of its own along, whose exceptions have no public name.
+            # Typer contains its own copy of click, whose exceptions have no public name.
             if type(error).__name__ == "NoSuchOption":
                 raise self.missing_option(ctx, getattr(error, "option_name", ""), args) from None
             if type(error).__name__ == "BadParameter" and getattr(error, "param", None) is not None:
@@ -28,7 +27,7 @@ class Command(TyperCommand):
             raise
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
-        """What to say of an option that the command does not have; `words` is all that it was given."""
+        """The error for an option that the command does not have; `words` are all its arguments."""
         from shunter.did_you_mean import did_you_mean, nearest
 
         options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
@@ -37,7 +36,7 @@ class Command(TyperCommand):
 
 
 def incomplete(error: Any) -> str:
-    """What a command line lacks, or has too much; empty for another error."""
+    """The message about missing or extra arguments; empty for another error."""
     match type(error).__name__:
         case "MissingParameter" if error.param is not None:
             return f"{shown_name(error.param)} is missing."
@@ -49,13 +48,13 @@ def incomplete(error: Any) -> str:
 
 
 def shown_name(parameter: Any) -> str:
-    """`--nodes`, or `JOB` of an argument."""
+    """`--nodes` for an option, `JOB` for an argument."""
     is_option = parameter.param_type_name == "option"
     return str(max(parameter.opts, key=len) if is_option else parameter.human_readable_name)
 
 
 def refused_value(command: str, error: Any) -> InputError:
-    """What to tell of an option's value, or an argument's, that is not of its type: for a number what one looks like."""
+    """The error for a value of the wrong type; for a number with an example."""
     parameter, message = error.param, str(error.message).rstrip(".")
     is_option, name = parameter.param_type_name == "option", shown_name(parameter)
     value, is_no_number, kind = message.partition(" is not a valid ")

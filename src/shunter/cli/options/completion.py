@@ -1,6 +1,6 @@
-"""What the shell offers after TAB: names from the cluster that the words so far mean, within a moment or not at all.
+"""Completion of names from the cluster that the command line selects.
 
-Nothing here may fail or say anything: whatever goes wrong, the shell offers nothing.
+Errors and timeouts are ignored: the shell then offers nothing.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from shunter.kube.client import Client
 
 Offers = list[tuple[str, str]]
-"""What may be typed, and what is said about it."""
+"""Completions, each with its description."""
 SECONDS = 2.0
-"""How long a person at a prompt waits."""
+"""The timeout."""
 
 
 def job_names(ctx: typer.Context, incomplete: str) -> Offers:
     """Names of jobs; `KIND/NAME` once a kind was typed."""
     from shunter.operator.overview import overview
 
-    prefix, slash, begun = incomplete.rpartition("/")
+    prefix, slash, typed = incomplete.rpartition("/")
     offers: dict[str, str] = {}
     for job in _jobs(ctx):
         row = overview(job)
-        if row.name.startswith(begun) and prefix.lower() in ("", row.kind.lower(), f"{row.kind.lower()}s"):
+        if row.name.startswith(typed) and prefix.lower() in ("", row.kind.lower(), f"{row.kind.lower()}s"):
             offers.setdefault(f"{prefix}{slash}{row.name}", f"{row.kind} in {row.namespace}, {row.state}")
     return sorted(offers.items())
 
@@ -38,7 +38,7 @@ def ranks(ctx: typer.Context, incomplete: str) -> Offers:
     """The ranks of the job that was named."""
     from shunter.operator.overview import overview
 
-    # While an option waits for its value the words that are no options are not yet given to arguments.
+    # While the value of an option is completed, positional words are not assigned to arguments yet.
     named = ctx.params.get("job") or next(iter(ctx.args), "")
     name = str(named).rpartition("/")[2]
     count = max((overview(job).ranks for job in _jobs(ctx) if job["metadata"]["name"] == name), default=0)
@@ -58,7 +58,7 @@ def namespaces(ctx: typer.Context, incomplete: str) -> Offers:
 
 
 def contexts(ctx: typer.Context, incomplete: str) -> Offers:
-    """Contexts of the kubeconfig, for which no cluster is asked."""
+    """Contexts of the kubeconfig."""
     import contextlib
 
     from shunter.kube import kubeconfig
@@ -87,7 +87,7 @@ def _jobs(ctx: typer.Context) -> list[Json]:
 
 
 def _asked(ctx: typer.Context, read: Callable[[Client], Awaitable[Any]]) -> Any:
-    """What the cluster answers; None when it does not, or not in time."""
+    """The result of `read`; None if it fails or takes too long."""
     import asyncio
     import contextlib
     import io

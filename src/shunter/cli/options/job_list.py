@@ -1,4 +1,4 @@
-"""Which jobs `jobs` lists, and in which order."""
+"""Filter and order of `jobs`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class State(StrEnum):
-    """The states of jobs, those first that somebody should look at."""
+    """The states of jobs, those that need attention first."""
 
     failed = "Failed"
     restarting = "Restarting"
@@ -28,7 +28,7 @@ class State(StrEnum):
 
 
 class Order(StrEnum):
-    """What `--sort` takes."""
+    """Values of `--sort`."""
 
     name = "name"
     kind = "kind"
@@ -54,11 +54,9 @@ class JobChoice(NamedTuple):
     reverse: Annotated[bool, typer.Option("-r", "--reverse", help="Reverse the order.")] = False
 
     def chosen(self, rows: Iterable[T], of: Callable[[T], Overview]) -> list[T]:
-        """The rows that are meant, in order; `of` tells the job of a row. InputError for a kind that does not exist."""
-        wanted = {kind_named(kind) for kind in self.kind}
-        found = [
-            row for row in rows if (not self.state or of(row).state in self.state) and (not wanted or of(row).kind in wanted)
-        ]
+        """The chosen rows, in order; `of` returns the job of a row. Raises InputError for an unknown kind."""
+        kinds = {kind_named(kind) for kind in self.kind}
+        found = [row for row in rows if (not self.state or of(row).state in self.state) and (not kinds or of(row).kind in kinds)]
         return sorted(found, key=lambda row: self._key(of(row)), reverse=self.reverse)
 
     def _key(self, job: Overview) -> Any:
@@ -81,7 +79,7 @@ class JobChoice(NamedTuple):
                 return (-ran_seconds(job), named)
 
     def nothing(self, total: int) -> str:
-        """What to say when no job is listed, of `total` that there are."""
+        """The message if none of `total` jobs is listed."""
         if total == 1:
             return "the only job is not of that state or kind"
         if total:
@@ -90,7 +88,7 @@ class JobChoice(NamedTuple):
 
 
 def kind_named(text: str) -> str:
-    """The kind that is meant by `PyTorchJob`, `pytorchjob` or `pytorchjobs`; InputError for none."""
+    """The kind for `PyTorchJob`, `pytorchjob` or `pytorchjobs`. Raises InputError for an unknown one."""
     for resource in SHOWN_RESOURCES:
         if text.lower() in (resource.kind.lower(), resource.plural):
             return resource.kind
@@ -99,5 +97,5 @@ def kind_named(text: str) -> str:
 
 
 def ran_seconds(job: Overview) -> float:
-    """How long the job was there until it ended; a job that goes on has no such time and comes last."""
+    """Seconds from the job's creation to its end; -1 if it has not ended, so that it comes last."""
     return (job.finished - job.created).total_seconds() if job.finished and job.created else -1.0

@@ -1,5 +1,5 @@
-"""A group of commands that stand in one table: a command is imported when it is called. Help and completion of the group read the
-table, those of a command its signature (`signatures`)."""
+"""A group of commands in a table: a command is imported when it is called. Help and completion of the group read the table, those
+of a command its signature (`signatures`)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Entry(NamedTuple):
     """A function, or a `Typer`."""
     short_help: str
     settings: Mapping[str, Any] = {}
-    """What typer's `command` takes besides; `cls` is a class, or the name of one in the module."""
+    """Further arguments of typer's `command`; `cls` is a class, or the name of one in the module."""
     has_signature: bool = True
-    """Whether `signatures` has it: not where it is a table itself, or completes its words itself."""
+    """Whether it is in `signatures`: False for a table, and for a command that completes its words itself."""
 
     @property
     def key(self) -> str:
@@ -45,16 +45,16 @@ class Entry(NamedTuple):
         return self.command(name, getattr(module, self.attribute), getattr(module, cls) if isinstance(cls, str) else cls)
 
     def declared(self, name: str) -> Any:
-        """The command with its options and texts, to be asked for help or completed; it does not run."""
+        """The command with its options and texts, for help and completion; it cannot run."""
         if not self.has_signature:
             return self.load(name)
 
-        from shunter.cli.options import signatures  # a command that runs needs none
+        from shunter.cli.options import signatures  # not needed to run a command
 
         return self.command(name, signatures.declared(self.key), self.settings.get("cls", Command))
 
     def command(self, name: str, found: Any, cls: type) -> Any:
-        """The click command that typer makes of a function or a `Typer`."""
+        """The click command that typer creates from a function or a `Typer`."""
         group = typer.Typer(add_completion=False, rich_markup_mode=None)
         group.callback()(lambda: None)
         if isinstance(found, typer.Typer):
@@ -68,7 +68,7 @@ class Entry(NamedTuple):
 
 
 class LazyGroup(TyperGroup):
-    """Its commands are those of `table`; until one is called a command of the same name and short help stands for it."""
+    """The group of the commands in `table`, each with a placeholder of the same name and short help until it is called."""
 
     table: ClassVar[Mapping[str, Entry]] = {}
 

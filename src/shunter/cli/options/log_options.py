@@ -1,4 +1,4 @@
-"""Which part of a job's logs is shown: the options of `logs`, for every container alike."""
+"""The options of `logs` that select a part of each container's log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TimestampsOption = Annotated[bool, typer.Option("--timestamps", help="Include ti
 
 
 class LogOptions(NamedTuple):
-    """The options as they were given."""
+    """The values of the options."""
 
     tail: int = -1
     since: str = ""
@@ -31,12 +31,12 @@ class LogOptions(NamedTuple):
     timestamps: bool = False
 
     def part(self, *, follow: bool = False) -> LogPart:
-        """What to ask for. InputError for options that cannot be meant."""
+        """The part of the logs to request. Raises InputError for options that exclude each other, and an invalid duration."""
         if self.previous and follow:
-            raise InputError("--previous is over and cannot be followed.", "Leave --follow or --previous out.")
+            raise InputError("--previous containers have ended and cannot be followed.", "Leave --follow or --previous out.")
         since = None
         if self.since:
-            # Go's kubectl rounds up as well: half a second is not nothing.
+            # Rounded up, as by kubectl: half a second becomes one.
             since = math.ceil(seconds(self.since))
             if since < 1:
                 raise InputError(f"--since {self.since} is not a positive duration.", "Write it like 10s, 5m or 1h30m.")
@@ -49,7 +49,7 @@ class LogOptions(NamedTuple):
 
 
 def attempts(pods: Iterable[Json]) -> frozenset[tuple[str, str, int]]:
-    """Every run of a container that has started: uid of the pod, name, and how often it was restarted before."""
+    """Every container run that has started: uid of the pod, name, and number of earlier restarts."""
     return frozenset(
         (pod["metadata"]["uid"], status["name"], status.get("restartCount", 0))
         for pod in pods

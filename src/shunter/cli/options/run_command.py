@@ -1,4 +1,4 @@
-"""The class of the command `run`: the words after `--` are the program's own."""
+"""The class of the command `run`: the words after `--` are arguments of the program."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ OWN_WORDS = "shunter.program.words"
 
 
 class RunCommand(Command):
-    """Keeps the words after the first `--` apart: the parser would put them among the manifests."""
+    """Separates the words after the first `--`, which the parser would take for manifests."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The words after `--` are in `ctx.meta[OWN_WORDS]`, where there is a `--`. InputError for an option with an empty
+        """Stores the words after `--`, if there is one, in `ctx.meta[OWN_WORDS]`. Raises InputError for an option with an empty
         value."""
         if "--" in args:
             at = args.index("--")
@@ -30,7 +30,7 @@ class RunCommand(Command):
         return rest
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
-        """As of any command; where a program was named it says too how the program gets the option."""
+        """As for any command; if a program was named, the remedy also says how to pass the option to the program."""
         error = super().missing_option(ctx, missing, words)
         if not (program := programs_among(words)[:1]):
             return error

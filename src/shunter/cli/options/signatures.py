@@ -1,4 +1,4 @@
-"""The signatures of the verbs as data: help and completion read these, and import nothing that a verb uses.
+"""The signatures of the verbs as data, which help and completion read without importing the verbs.
 
 `signatures.json` is generated from the commands (`scripts/verb_signatures.py`). Tests: tests/cli/options/test_signatures.py.
 """
@@ -22,8 +22,8 @@ TYPES: Mapping[str, Any] = {kind.__name__: kind for kind in (str, int, float, bo
 
 
 def declared(key: str) -> Callable[..., None] | typer.Typer:
-    """The function, or the group, that `MODULE:ATTRIBUTE` names, with its options and texts; a function raises InputError when it
-    is called, which is where --help stood for a value."""
+    """The function or group `MODULE:ATTRIBUTE` with its options and texts. The function raises InputError when it is called: then
+    --help was the value of an option."""
     found = json.loads(FILE.read_bytes())[key]
     if "commands" not in found:
         return function_of(found, refused)
@@ -35,7 +35,7 @@ def declared(key: str) -> Callable[..., None] | typer.Typer:
 
 
 def refused(**_: object) -> None:
-    """InputError: a command that was asked for its help was to run."""
+    """Raises InputError: the command was called although --help was given."""
     raise InputError("--help was given as the value of an option.", "Leave it out, or write --OPTION=VALUE.")
 
 

@@ -1,4 +1,4 @@
-"""The cause of a job that failed, as `shunter doctor` names it from the cluster's objects alone: for `describe` and `run`."""
+"""The cause of a failed job for `describe` and `run`, as `shunter doctor` finds it from API objects only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.operator.overview import job_state
 
 
 def diagnosed(job: Json, evidence: Evidence) -> NamedCause | None:
-    """None where the job has not failed, or its objects do not say more than how a process ended."""
+    """None if the job has not failed, or the doctor has no certain or likely verdict."""
     if job_state(job) != "Failed":
         return None
     from shunter.doctor.diagnosing import diagnose_from_api  # 0.1 s, while the ranks of a job start that `run` has created

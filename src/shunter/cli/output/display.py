@@ -1,6 +1,6 @@
-"""What a followed job looks like in a terminal: log lines with a coloured rank before them, conditions, a line of progress.
+"""Shows a followed job in a terminal: log lines with a coloured rank before them, conditions, a line of progress at the bottom.
 
-In a pipe there are no colours and no moving line (`shunter.jobs.following.display.PipeDisplay`).
+Without a terminal, `shunter.jobs.following.display.PipeDisplay` is used.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ PHASE_MARKS = {"Pending": "[dim]◌[/]", "Running": "[cyan]●[/]", "Succeeded":
 
 
 class TerminalDisplay:
-    """Log lines scroll, one line at the bottom shows how far the job is."""
+    """Log lines scroll; a line at the bottom shows the state of the job."""
 
     def __init__(self) -> None:
         self._console = output()
         self._status: Status | None = None
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
 
     def log(self, member: Member, container: str, line: str) -> None:
-        """One line behind its prefix, which has the colour of its rank; not wrapped, however long it is."""
+        """Prints a line after its prefix, which has the colour of its rank, without wrapping it."""
         colour = RANK_COLOURS[(member.rank if member.rank is not None else 0) % len(RANK_COLOURS)]
         self._console.print(f"[{colour}]{prefix(member, container)}[/] {escape(line)}", soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """A line that begins with `--`."""
+        """Prints a line that begins with `--`."""
         self._console.print(f"[bold]--[/] {escape(text)}", soft_wrap=True)
 
     def trouble(self, text: str) -> None:
-        """As a note."""
+        """Prints a note."""
         self.note(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
-        """Redraws the line at the bottom: state, a mark for each pod, ranks that run, seconds since the display was made."""
+        """Redraws the line at the bottom: state, a mark for each pod, running ranks, seconds since the display was created."""
         colour = STATE_COLOURS.get(job.state, "default")
         marks = "".join(PHASE_MARKS.get(phase, "[dim]◌[/]") for _, phase in sorted(phases.items()))
         running = sum(phase == "Running" for phase in phases.values())
-        seconds = time.monotonic() - self._begun
+        seconds = time.monotonic() - self._started
         text = f"{job.kind} {job.name} [{colour}]{job.state}[/] {marks} {running}/{job.ranks} ranks running, {seconds:.0f} s"
         if self._status is None:
             self._status = self._console.status(text)
@@ -60,27 +60,27 @@ class TerminalDisplay:
 
 
 class SingleRankDisplay:
-    """Shows the log lines of one rank of a job (of all with None) on another display, and else only why there are none."""
+    """Passes on the log lines of one rank of a job (None: of all) to another display, and messages about missing lines."""
 
     def __init__(self, screen: Display, rank: int | None) -> None:
         self._screen = screen
         self._rank = rank
 
     def log(self, member: Member, container: str, line: str) -> None:
-        """Passed on if the line is of the rank."""
+        """Passed on if the line comes from the rank."""
         if self._rank is None or self._rank == member.rank:
             self._screen.log(member, container, line)
 
     def note(self, text: str) -> None:
-        """Shown nowhere."""
+        """Not shown."""
         return
 
     def trouble(self, text: str) -> None:
-        """Passed on: it says why lines are missing."""
+        """Passed on: it explains why lines are missing."""
         self._screen.trouble(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
-        """Shown nowhere."""
+        """Not shown."""
         return
 
     def close(self) -> None:
@@ -89,12 +89,12 @@ class SingleRankDisplay:
 
 
 class RecordingDisplay:
-    """Shows everything on another display, and keeps the log lines."""
+    """Passes everything on to another display, and keeps the log lines."""
 
     def __init__(self, screen: Display) -> None:
         self._screen = screen
         self.lines: dict[str, list[str]] = {}
-        """Of each pod that wrote some, by label (`master-0`)."""
+        """The lines of each pod, by label (`master-0`)."""
 
     def log(self, member: Member, container: str, line: str) -> None:
         """Passed on, and kept. Lines of all containers of a pod are in one list."""
@@ -114,10 +114,10 @@ class RecordingDisplay:
         self._screen.progress(job, phases)
 
     def close(self) -> None:
-        """Closes the other display; `lines` stay."""
+        """Closes the other display; `lines` are kept."""
         self._screen.close()
 
 
 def display() -> Display:
-    """The display that fits where standard output goes."""
+    """The display for standard output: for a terminal, or for a pipe or file."""
     return TerminalDisplay() if output().is_terminal and errors().is_terminal else PipeDisplay()

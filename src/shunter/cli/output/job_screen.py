@@ -1,4 +1,4 @@
-"""One job on a terminal: state, a mark for each rank, the ranks that differ, a curve, the last lines. Pure."""
+"""One job on a terminal: state, a mark for each rank, ranks that differ, a curve, the last log lines. Pure."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MARKS: dict[State, str] = {
     "Gone": "·",
 }
 STRIP_LINES = 4
-"""Lines of marks at most: beyond them one stands for several ranks."""
+"""The most lines of marks; if they are not enough, a mark stands for several ranks."""
 MOST_NAMED = 4
-"""Ranks that differ and are named, each in a line."""
+"""How many ranks that differ are named, each in a line."""
 LEAST_CURVE, CURVE_SHARE = 6, 2
-"""Lines of the curve at least, and the part of what is left that it takes."""
+"""The least height of the curve in lines, and the part (a half) of the remaining lines that it takes."""
 MOST_TAILED = 3
-"""Ranks whose last lines are shown."""
+"""How many ranks' last log lines are shown."""
 
 
 def job_lines(view: JobView, metric: str, width: int, height: int, now: datetime) -> list[Text]:
@@ -51,8 +51,9 @@ def job_lines(view: JobView, metric: str, width: int, height: int, now: datetime
 
 def _heading(view: JobView, now: datetime) -> Iterator[Text]:
     row = view.row
-    told = cells(view.progress, now, is_running=row.is_running)
-    parts = [text for text, known in ((f"step {told.step}", told.step), (f"{told.left} left", told.left)) if known]
+    progress = cells(view.progress, now, is_running=row.is_running)
+    parts = [f"step {progress.step}"] if progress.step else []
+    parts += [f"{progress.left} left"] if progress.left else []
     ran = f"ran {age(row.created, row.finished)}" if row.finished else f"age {age(row.created, now)}"
     yield Text.assemble(
         (f"{row.title} ", "bold"),
@@ -72,17 +73,17 @@ def _heading(view: JobView, now: datetime) -> Iterator[Text]:
 
 
 def _ranks(states: Sequence[RankState], width: int) -> Iterator[Text]:
-    """The strip, and how many ranks are in which state."""
+    """A mark for each rank, and the number of ranks in each state."""
     if not states:
         return
     marks = worst_of_each(states, width * STRIP_LINES)
     for begin in range(0, len(marks), width):
         yield Text.assemble(*((MARKS[state], STATE_COLOURS.get(state, "dim")) for state in marks[begin : begin + width]))
     counts = Counter(one.state for one in states)
-    told = ", ".join(f"{MARKS[state]} {counts[state]} {state}" for state in STATES if counts[state])
+    states_text = ", ".join(f"{MARKS[state]} {counts[state]} {state}" for state in STATES if counts[state])
     most = -(-len(states) // len(marks))
     each = f"; a mark is the worst of up to {most} ranks" if most > 1 else ""
-    yield Text(f"{count(len(states), 'rank')}: {told}{each}")
+    yield Text(f"{count(len(states), 'rank')}: {states_text}{each}")
 
 
 def _differing(differences: Sequence[Difference]) -> Iterator[Text]:
@@ -105,7 +106,7 @@ def _curve(view: JobView, metric: str, width: int, height: int) -> list[Text]:
 
 
 def _tails(view: JobView, room: int) -> Iterator[Text]:
-    """The last lines of the ranks that differ; of the first rank where none does."""
+    """The last log lines of the ranks that differ; if none does, of the first rank."""
     differ = [one.rank for one in view.differences if one.rank in view.last_lines][:MOST_TAILED]
     chosen = differ or list(view.last_lines)[:1]
     if not chosen or room < 2:

@@ -1,4 +1,4 @@
-"""A screen that is drawn again and again until Ctrl-C. Where there is none (a pipe, TERM=dumb), commands say so or draw once."""
+"""A screen that is redrawn until Ctrl-C. Without a terminal (a pipe, TERM=dumb), commands refuse that or draw once."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from shunter.kube.errors import PASSING
 
 T = TypeVar("T")
 Draw = Callable[[T, int, int], Sequence[RenderableType]]
-"""What was read, columns, lines -> what is shown, in no more lines."""
+"""What was read, columns, lines -> what is shown, in at most so many lines."""
 
 SECONDS = 2.0
-"""Between two looks; longer where a look itself takes long."""
-SHARE = 4
-"""A look takes at most this part of the time: one of 4 seconds is followed by 16 without."""
+"""The pause between two readings; longer if a reading takes long."""
+PAUSE_FACTOR = 4
+"""The pause in times of the last reading: one of 4 seconds is followed by 16 without."""
 LATE_SECONDS = 5.0
 """After so long without an answer the screen says so."""
 WIDTH, HEIGHT = 100, 40
-"""Of what is drawn where there is no terminal."""
+"""The size of what is drawn without a terminal."""
 
 
 def is_screen() -> bool:
-    """Whether standard output is a terminal whose lines can be drawn again: not with TERM=dumb."""
+    """Whether standard output is a terminal that can be redrawn: not with TERM=dumb."""
     return output().is_terminal and not output().is_dumb_terminal
 
 
 def refuse_without_screen(remedy: str) -> None:
-    """InputError where nothing can be drawn over."""
+    """Raises InputError if standard output cannot be redrawn."""
     if not is_screen():
         raise InputError("-w redraws the screen and needs a terminal, which standard output is not (or TERM is dumb).", remedy)
 
 
 def screen_size() -> tuple[int, int]:
-    """Columns and lines; without a terminal COLUMNS and LINES, else fixed ones."""
+    """Columns and lines of the terminal; without one COLUMNS and LINES, or else fixed ones."""
     size = shutil.get_terminal_size((WIDTH, HEIGHT))
     return size.columns, size.lines
 
 
 def cut(line: Text, width: int) -> Text:
-    """The text in one line of at most `width` columns."""
+    """The text, cut to one line of `width` columns."""
     line.no_wrap = True
     line.expand_tabs(8)
     line.truncate(width, overflow="ellipsis")
@@ -59,7 +59,7 @@ def cut(line: Text, width: int) -> Text:
 
 
 def refuse_without_braille(stream: TextIO, instead: str) -> None:
-    """EnvironmentProblem where the output cannot show what curves are drawn with."""
+    """Raises EnvironmentProblem if the output's encoding lacks the characters that curves are drawn with."""
     try:
         "\u2840\u2524".encode(stream.encoding or "ascii")
     except UnicodeEncodeError as error:
@@ -70,7 +70,7 @@ def refuse_without_braille(stream: TextIO, instead: str) -> None:
 
 
 def show_live(client: Client, read: Callable[[], Awaitable[T]], draw: Draw[T]) -> None:
-    """Reads with the client, which it opens, and draws, until Ctrl-C."""
+    """Reads and draws repeatedly until Ctrl-C. Opens and closes the client."""
     try:
         asyncio.run(_shown(client, read, draw))
     except KeyboardInterrupt:
@@ -78,29 +78,30 @@ def show_live(client: Client, read: Callable[[], Awaitable[T]], draw: Draw[T]) -
 
 
 async def _shown(client: Client, read: Callable[[], Awaitable[T]], draw: Draw[T]) -> None:
-    """What could not be read again stays, with its age. Raises what the first look raises, and later what is no outage."""
+    """If a later reading fails because of an outage, the last result stays, with its age. Raises other errors, and any of the
+    first reading."""
     async with client:
-        seen, seen_at = await read(), datetime.now(UTC)
+        found, read_at = await read(), datetime.now(UTC)
         with Live(console=output(), screen=True, auto_refresh=False) as live:
 
             def redraw(trouble: str = "") -> None:
                 width, height = output().size
-                late = f"as of {age(seen_at)} ago; {trouble}"
+                late = f"as of {age(read_at)} ago; {trouble}"
                 note = [Text(late, style="bold red", no_wrap=True, overflow="ellipsis")] if trouble else []
-                live.update(Group(*note, *draw(seen, width, height - len(note))), refresh=True)
+                live.update(Group(*note, *draw(found, width, height - len(note))), refresh=True)
 
             redraw()
             took = 0.0
             while True:
-                await asyncio.sleep(max(SECONDS, SHARE * took))
-                begun = time.monotonic()
-                looking = asyncio.ensure_future(read())
-                while not (await asyncio.wait({looking}, timeout=LATE_SECONDS))[0]:
+                await asyncio.sleep(max(SECONDS, PAUSE_FACTOR * took))
+                started = time.monotonic()
+                reading = asyncio.ensure_future(read())
+                while not (await asyncio.wait({reading}, timeout=LATE_SECONDS))[0]:
                     redraw("the cluster has not answered yet")
                 try:
-                    seen, seen_at = looking.result(), datetime.now(UTC)
+                    found, read_at = reading.result(), datetime.now(UTC)
                 except PASSING as problem:
                     redraw(f"{problem.message} Trying again.")
                 else:
                     redraw()
-                took = time.monotonic() - begun
+                took = time.monotonic() - started

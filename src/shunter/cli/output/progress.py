@@ -1,4 +1,4 @@
-"""A bar with count, rate and time left on standard error, for work that may take longer than a second. Only in a terminal."""
+"""A progress bar with count, rate and time left on standard error. Only in a terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from shunter.cli.output.console import errors
 
 Advance = Callable[[int], None]
-"""Says that so many more are done."""
+"""Adds to the number of items done."""
 
 
 @contextmanager
 def counting(what: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar while the block runs: `converting  812/1000  640/s`. Without a total it counts."""
-    if not sys.stderr.isatty():  # asked before rich is imported, which takes longer than converting a file
+    """Shows a bar while the block runs: `converting  812/1000  640/s`. Without a total it only counts."""
+    if not sys.stderr.isatty():  # checked before importing rich, which takes longer than converting a file
         yield lambda count: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -28,7 +28,7 @@ def counting(what: str, total: int | None = None) -> Iterator[Advance]:
             return Text(f"{speed:,.0f}/s" if speed else "")
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    # Drawn when something is done, not by a thread: a process with threads shares its work out to no others.
+    # Refreshed by `advance`, not by a thread: a process with threads cannot safely fork workers.
     with Progress(*columns, console=errors(), transient=True, auto_refresh=False) as bar:
         task = bar.add_task(what, total=total)
         bar.refresh()

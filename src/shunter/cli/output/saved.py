@@ -1,4 +1,4 @@
-"""The newest checkpoint of a job beside what it reports of its progress."""
+"""Adds the newest checkpoint of a job to its reported progress."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from shunter.operator.training_progress import Progress
 
 
 def saved_by(target: Target) -> Callable[[Progress | None, Json], Progress | None]:
-    """Adds to the progress of a job its newest checkpoint, where the directory is on this machine."""
+    """A function that adds the newest checkpoint to the progress of a job if its directory is on this machine."""
 
-    def with_newest(told: Progress | None, job: Json) -> Progress | None:
+    def with_newest(progress: Progress | None, job: Json) -> Progress | None:
         if not (job["spec"].get("trainer") or {}).get("env"):
-            return told
+            return progress
 
-        from shunter.launch.checkpoints.saved import with_saved  # 0.07 s, and most lists have no job that was given a place
+        from shunter.launch.checkpoints.saved import with_saved  # 0.07 s, and few jobs have a directory for checkpoints
 
-        return with_saved(told, job)
+        return with_saved(progress, job)
 
-    return with_newest if target.embedded is not None else lambda told, _: told
+    return with_newest if target.embedded is not None else lambda progress, _: progress

@@ -1,4 +1,4 @@
-"""Says once when a cluster lets a command wait for an answer: a lost connection looks like work otherwise."""
+"""Prints a notice, once, if a cluster responds slowly: otherwise a lost connection would look like work."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ SECONDS = 3.0
 
 
 class SlowServerNotice(InnerTransport):
-    """A transport that says so when an answer takes longer than SECONDS; not of streams, as a watch may be silent for long."""
+    """A transport that prints a notice if a response takes longer than SECONDS. Not for streams, as a watch may be silent."""
 
     def __init__(self, inner: Transport, server: str) -> None:
         super().__init__(inner)
         self._server = server
-        self._told = False
+        self._is_shown = False
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
-        """The answer of the transport inside, whenever it comes: the notice does not end the wait."""
-        timer = asyncio.get_running_loop().call_later(SECONDS, self._tell)
+        """The response of the inner transport, however long it takes."""
+        timer = asyncio.get_running_loop().call_later(SECONDS, self._show)
         try:
             return await self._inner.request(method, path, params=params, headers=headers, body=body)
         finally:
             timer.cancel()
 
-    def _tell(self) -> None:
-        if not self._told:
-            self._told = True
+    def _show(self) -> None:
+        if not self._is_shown:
+            self._is_shown = True
             say(f"no answer yet from {self._server}; waiting")
