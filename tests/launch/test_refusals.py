@@ -92,8 +92,23 @@ def test_a_field_that_is_not_there_is_told_by_what_would_hold_it() -> None:
 def test_the_line_of_a_field_that_is_not_in_the_file_is_not_guessed() -> None:
     assert told(TEXT, "no", ("FieldValueInvalid", "spec.parts[0].image")).startswith("g.yaml:1: ")
     assert told(TEXT, "no", ("FieldValueInvalid", "spec.parts[0].image"), ("FieldValueInvalid", "spec.replica")) == (
-        "g.yaml:1: Gadget g: no\n       g.yaml:6: spec.replica"
+        "g.yaml:1: Gadget g: no\n       g.yaml:6: spec.replica: 2"
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        pytest.param("one", '\n       The manifest has "one" there.', id="text"),
+        pytest.param("-1", "\n       The manifest has -1 there.", id="a number"),
+        pytest.param("{a: b}", "", id="a mapping, which may be long"),
+        pytest.param("a" * 81, "", id="a long text"),
+        pytest.param("string", "", id="what the message says already"),
+    ],
+)
+def test_a_refused_value_is_told_unless_the_message_contains_it(value: str, hint: str) -> None:
+    message = "failed to create typed patch object (g; x.example/v1, Kind=Gadget): .spec.replicas: expected numeric, got string"
+    assert told(f"{HEAD}spec: {{replicas: {value}}}\n", message) == f"g.yaml:4: Gadget g: {message}{hint}"
 
 
 def test_what_was_added_to_an_object_stands_in_no_line() -> None:

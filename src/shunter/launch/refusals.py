@@ -3,8 +3,9 @@ unknown field the name that was probably meant."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.paths import value_at
@@ -19,6 +20,8 @@ from shunter.kube.served_fields import nearest_field, served_schemas
 
 NO_FIELD = re.compile(r"(?<![\w\"])<nil>: (?=[A-Z])")
 """The field that Go prints for a fault of none."""
+LONGEST_VALUE = 80
+"""Characters of a value that is repeated in an error; a script would hide the message."""
 
 
 class Place(NamedTuple):
@@ -27,6 +30,8 @@ class Place(NamedTuple):
     name: str
     line: int | None
     meant: str | None = None
+    value: str = ""
+    """As JSON, if it is text, a number or a boolean that the server's message does not contain."""
 
 
 async def refused(client: Client, resource: Resource, manifest: Manifest, error: ApiError, *, called: str = "") -> ShunterError:
@@ -44,11 +49,20 @@ def places(manifest: Manifest, resource: Resource, error: ApiError, schemas: Jso
     for field in refused_fields(error.status, resource.kind):
         path = path_of(field, manifest.object)
         line = None if path is None else manifest.line_of(path, or_parent=field.fault == "required")
-        meant = None
+        meant, value = None, ""
         if path and field.fault == "unknown":
             meant = nearest_field(schemas, resource, path, value_at(manifest.object, path[:-1]))
-        found.append(Place(field.name.removeprefix("."), line, meant))
+        elif path and line is not None:
+            value = _value_in_manifest(value_at(manifest.object, path), error.message)
+        found.append(Place(field.name.removeprefix("."), line, meant, value))
     return found
+
+
+def _value_in_manifest(value: Any, message: str) -> str:
+    """A single value as JSON; empty for a mapping, a list, a long text, and a value that the message contains."""
+    if not isinstance(value, str | int | float) or str(value) in message or len(str(value)) > LONGEST_VALUE:
+        return ""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def refusal(manifest: Manifest, error: ApiError, found: list[Place], *, called: str = "") -> ShunterError:
@@ -61,11 +75,18 @@ def refusal(manifest: Manifest, error: ApiError, found: list[Place], *, called: 
         message = message.replace(f' "{called}" is ', f' "{manifest.object["metadata"]["name"]}" is ')
     if len(found) == 1:
         line = found[0].line or manifest.line
-        hint = did_you_mean([found[0].meant] if found[0].meant else [], remedy)
+        value = f"The manifest has {found[0].value} there." if found[0].value else ""
+        hint = did_you_mean([found[0].meant] if found[0].meant else [], remedy or value)
         return InputError(f"{manifest.source}:{line}: {manifest.title}: {message}", hint)
     lines = [
-        f"\n       {manifest.source}:{place.line}: {place.name}" + (f" (did you mean {place.meant}?)" if place.meant else "")
+        f"\n       {manifest.source}:{place.line}: {place.name}" + _what_is_there(place)
         for place in found
         if place.line is not None
     ]
     return InputError(f"{manifest.place}: {manifest.title}: {message}{''.join(lines)}", remedy)
+
+
+def _what_is_there(place: Place) -> str:
+    if place.meant:
+        return f" (did you mean {place.meant}?)"
+    return f": {place.value}" if place.value else ""
