@@ -1,4 +1,4 @@
-"""What to change when a training fits nowhere: each option by itself is tried, and those that help are named. Pure."""
+"""Changes of options that help if a training fits on no machine: each is tried on its own. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from shunter.errors import InputError
 from shunter.sizing.fits import best_choice
 from shunter.sizing.instances import Instance
+from shunter.sizing.model_options import completed
 from shunter.sizing.options import SizeOptions
 from shunter.sizing.shapes import Shape
 
@@ -27,13 +29,12 @@ _CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
 def levers(shape: Shape, options: SizeOptions, instances: Sequence[Instance]) -> Iterator[str]:
     """`--loss fused: fits on 1 x g6e.48xlarge`, for each change of options that helps on one of these machines."""
     for text, change in _CHANGES:
-        if "cp" in change and (options.strategy in ("lora", "qlora") or options.seq % 8):
-            continue
-        if change.get("strategy") in ("lora", "qlora") and (options.tp * options.pp * options.cp > 1 or shape.experts):
-            continue
         if any(getattr(options, field) == value for field, value in change.items()):
             continue
-        changed = dataclasses.replace(options, **change)
+        try:
+            changed = completed(shape, dataclasses.replace(options, **change))
+        except InputError:
+            continue  # This model does not allow it, or it excludes another option.
         choices = [best_choice(shape, changed, instance) for instance in instances]
         fitting = [choice for choice in choices if choice.verdict == "fits"]
         if fitting:

@@ -12,13 +12,12 @@ from shunter.sizing.config_json import read_shape
 from shunter.sizing.fits import MachineChoice, Verdict, best_choice, host_bytes
 from shunter.sizing.instances import Instance, chosen_instances
 from shunter.sizing.levers import levers
+from shunter.sizing.model_options import completed
 from shunter.sizing.options import SizeOptions, parameter_count
 from shunter.sizing.prices import Prices
 from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
 from shunter.sizing.throughput import Throughput, throughput
 
-LONGEST: Final = 8192
-"""The default of tokens per sequence."""
 _ORDER: Final[tuple[Verdict, ...]] = ("fits", "tight", "unknown", "no")
 
 
@@ -110,7 +109,7 @@ def size(
     """
     options = options or SizeOptions()
     shape = _shape(model, parameters)
-    options = _completed(shape, options)
+    options = completed(shape, options)
     chosen = list(instances) if instances is not None else chosen_instances(on)
     if not chosen:
         raise InputError("size: no machines to size for.", "Omit instances to use those of AWS.")
@@ -135,33 +134,6 @@ def _shape(model: str, parameters: str) -> Shape:
     if path.is_dir() and (path / "config.json").is_file():
         return read_shape(path / "config.json")
     return shape_named(model)
-
-
-def _completed(shape: Shape, options: SizeOptions) -> SizeOptions:
-    """The options with the sequence length set. InputError for options that are invalid for this model."""
-    seq = options.seq or min(LONGEST, shape.positions or LONGEST)
-    if shape.positions and seq > shape.positions:
-        raise InputError(f"--seq {seq}: {shape.name} has {shape.positions} positions.", f"Use --seq {shape.positions}, or less.")
-    if shape.heads % options.tp or shape.kv_heads % options.tp:
-        possible = [number for number in (1, 2, 4, 8, 16) if not shape.heads % number and not shape.kv_heads % number]
-        raise InputError(
-            f"--tp {options.tp}: {shape.name} has {shape.heads} heads and {shape.kv_heads} key heads; tp must divide both.",
-            f"Use --tp {' or '.join(map(str, possible))}.",
-        )
-    if options.pp > shape.layers:
-        raise InputError(f"--pp {options.pp}: {shape.name} has {shape.layers} layers.", "Use fewer stages.")
-    if seq % options.cp:
-        raise InputError(f"--cp {options.cp} does not divide --seq {seq}.", "Use a power of two.")
-    if options.strategy in ("lora", "qlora") and options.tp * options.pp * options.cp > 1:
-        raise InputError(
-            f"--strategy {options.strategy} with tensor, pipeline or context parallelism is not modeled.",
-            "Leave --tp, --pp and --cp out.",
-        )
-    if options.strategy == "qlora" and shape.experts:
-        raise InputError(
-            f"--strategy qlora: {shape.name} has experts, whose quantization is not modeled.", "Use --strategy lora."
-        )
-    return dataclasses.replace(options, seq=seq)
 
 
 def _names_types(on: str) -> bool:
