@@ -51,15 +51,15 @@ CASES: dict[str, tuple[Step, Json | None, Record | None, str, str]] = {
     "an earlier run made it, and was killed": (CREATE, TWIN, None, "", "written"),
     "another plan made one": (CREATE, other_plans(TWIN), None, "", "refuse"),
     "somebody else made one": (CREATE, without_mark(TWIN), None, "", "refuse"),
-    "an equal runtime of somebody else does": (SHARED, without_mark(RUNTIME), None, "", "there"),
-    "an equal runtime of another plan does": (SHARED, other_plans(RUNTIME), None, "", "there"),
+    "an equal runtime of somebody else does": (SHARED, without_mark(RUNTIME), None, "", "unchanged"),
+    "an equal runtime of another plan does": (SHARED, other_plans(RUNTIME), None, "", "unchanged"),
     "a runtime with more defaults does": (
-        SHARED, without_mark(RUNTIME, spec={"mlPolicy": {"numNodes": 2, "torch": {}}}), None, "", "there"),
+        SHARED, without_mark(RUNTIME, spec={"mlPolicy": {"numNodes": 2, "torch": {}}}), None, "", "unchanged"),
     "a different runtime does not": (SHARED, without_mark(RUNTIME, spec={"mlPolicy": {"numNodes": 3}}), None, "", "refuse"),
     "the v1 job is as planned: it is suspended": (SUSPEND, V1, None, "", "write"),
     "an earlier run suspended it, and was killed": (SUSPEND, V1_STOPPED, OURS, "", "written"),
     "an earlier run was killed before it did": (SUSPEND, V1, OURS, "", "write"),
-    "somebody else suspended it": (SUSPEND, V1_STOPPED, None, "", "there"),
+    "somebody else suspended it": (SUSPEND, V1_STOPPED, None, "", "unchanged"),
     "the v1 job was changed": (SUSPEND, merge_patch(V1, {"metadata": {"labels": {"a": "b"}}}), None, "", "refuse"),
     "the v1 job is gone": (SUSPEND, None, None, "", "refuse"),
     "the twin is as we made it: it starts": (START, TWIN, None, digest(TWIN), "write"),
@@ -77,7 +77,7 @@ def test_what_becomes_of_a_step(case: tuple[Step, Json | None, Record | None, st
     step, present, last, known, verdict = case
     decision = decided(step, present, last, known)
     assert decision.verdict == verdict
-    assert bool(decision.why) == (verdict in ("refuse", "there"))
+    assert bool(decision.why) == (verdict in ("refuse", "unchanged"))
 
 
 @pytest.mark.parametrize("present", [V1, pytorch_job("bert", "team", suspend=True)], ids=["it ran", "it was suspended"])

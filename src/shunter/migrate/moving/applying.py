@@ -36,17 +36,15 @@ FIRST_WAIT = 0.1
 POLL_SECONDS = 0.25
 JOBS_AT_ONCE = 8
 """Jobs that are processed concurrently: most of a job's time is spent waiting, for responses and for pods that stop."""
-READS_AT_ONCE = 50
-"""Objects that a preview reads concurrently."""
 
-Verdict = Literal["done", "before", "there", "refused", "waiting", "left"]
+Verdict = Literal["done", "done before", "unchanged", "refused", "waiting", "not tried"]
 """
-done      it was written, now or by a run that was killed
-before    an earlier run wrote it
-there     the object was already in this state
-refused   the step is not safe, or the server rejected the write
-waiting   its gate did not open in time; the next run continues here
-left      not tried, because an earlier step of the same job was not done
+done          it was written, now or by a run that was killed
+done before   an earlier run wrote it
+unchanged     the object was already in this state
+refused       the step is not safe, or the server rejected the write
+waiting       its gate did not open in time; the next run continues here
+not tried     an earlier step of the same job was not done
 """
 
 
@@ -60,7 +58,7 @@ class Outcome(NamedTuple):
     @property
     def is_complete(self) -> bool:
         """Whether the object is now as the step intended, by this run or otherwise."""
-        return self.verdict in ("done", "before", "there")
+        return self.verdict in ("done", "done before", "unchanged")
 
 
 class Screen(Protocol):
@@ -113,7 +111,7 @@ async def apply(
             for index in indices:
                 step = steps[index]
                 if stopped_at is not None:
-                    outcome = Outcome(step, "left", f"not before: {stopped_at.title}")
+                    outcome = Outcome(step, "not tried", f"it comes after: {stopped_at.title}")
                 else:
                     # Jobs that share a runtime share the step that creates it: one executes it, the others find it done.
                     async with shared[step.id]:
@@ -155,27 +153,24 @@ def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:
 async def preview(client: Client, steps: Iterable[Step], journal: Journal) -> list[Outcome]:
     """The results that `apply` would have, each step once, as far as they can be predicted. Writes nothing."""
     todo = list({step.id: step for step in steps}.values())
-    outcomes: list[Outcome] = []
-    for start in range(0, len(todo), READS_AT_ONCE):
-        outcomes += await asyncio.gather(*(_previewed(client, step, journal) for step in todo[start : start + READS_AT_ONCE]))
-    return outcomes
+    return await asyncio.gather(*(_previewed(client, step, journal) for step in todo))
 
 
 async def _previewed(client: Client, step: Step, journal: Journal) -> Outcome:
     last, known = journal.last(step.id), journal.digest(*_object(step))
     if last is not None and last.phase == "done":
-        return Outcome(step, "before")
+        return Outcome(step, "done before")
     if step.verb == "patch" and not step.sha256 and not known:
         return Outcome(step, "done", "once it is made")
     decision = step_decisions.decided(step, await client.find(step.resource, step.name, step.namespace), last, known)
-    verdict: Verdict = "refused" if decision.verdict == "refuse" else "there" if decision.verdict == "there" else "done"
-    return Outcome(step, verdict, decision.why)
+    verdicts: dict[step_decisions.Verdict, Verdict] = {"refuse": "refused", "unchanged": "unchanged"}
+    return Outcome(step, verdicts.get(decision.verdict, "done"), decision.why)
 
 
 async def _executed(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts, runs: Path | None) -> Outcome:
     last = journal.last(step.id)
     if last is not None and last.phase == "done":
-        return Outcome(step, "before")
+        return Outcome(step, "done before")
     if last is not None and last.phase == "undoing":
         return Outcome(step, "refused", "it is being rolled back; finish the rollback first")
     try:
@@ -193,10 +188,10 @@ async def _written(client: Client, step: Step, journal: Journal, last: Record | 
             decision = step_decisions.decided(step, present, last, journal.digest(*_object(step)))
             if decision.verdict == "refuse":
                 return Outcome(step, "refused", decision.why)
-            if decision.verdict == "there":
+            if decision.verdict == "unchanged":
                 record = step_decisions.intended(step, present).after_write("done", present)
                 journal.note(msgspec.structs.replace(record, outcome=decision.why))
-                return Outcome(step, "there", decision.why)
+                return Outcome(step, "unchanged", decision.why)
             if decision.verdict == "written":
                 journal.note((last or step_decisions.intended(step, None)).after_write("done", present))
                 return Outcome(step, "done", "an earlier run wrote it")

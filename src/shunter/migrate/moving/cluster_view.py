@@ -12,7 +12,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving.applying import READS_AT_ONCE, unfinished_pods
+from shunter.migrate.moving.applying import unfinished_pods
 from shunter.migrate.moving.backup.taking import listed
 from shunter.migrate.moving.steps import ObjectRef
 from shunter.migrate.moving.undo_steps import Undo
@@ -79,9 +79,7 @@ class SimulatedCluster:
     async def load(self, refs: Iterable[ObjectRef]) -> None:
         """Reads objects concurrently. For those that may not be read, `get` raises the error."""
         todo = list(dict.fromkeys(refs))
-        for start in range(0, len(todo), READS_AT_ONCE):
-            some = todo[start : start + READS_AT_ONCE]
-            self._objects.update(zip(some, await asyncio.gather(*map(self._read, some)), strict=True))
+        self._objects.update(zip(todo, await asyncio.gather(*map(self._read, todo)), strict=True))
 
     async def get(self, ref: ObjectRef) -> Json | None:
         """As simulated, else as first read. Raises the ApiError of that read."""

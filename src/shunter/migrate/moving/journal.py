@@ -34,8 +34,6 @@ from shunter.migrate.moving.marks import PLAN
 
 RECORDS_EACH = 100
 """Records of one ConfigMap. A record that contains a deleted object (without namespace) has its own ConfigMap."""
-COPIES_AT_ONCE = 50
-"""Copies of deleted jobs that are read concurrently."""
 
 Phase = Literal["intended", "done", "undoing", "undone"]
 
@@ -257,11 +255,7 @@ class Journal:
     async def _with_copies(self, records: Sequence[Record]) -> list[Record]:
         """The records, with the copies of objects that another machine deleted."""
         wanted = {(record.namespace, record.before): record for record in records if record.is_copied and not record.undo}
-        keys = list(wanted)
-        found: dict[tuple[str, str], Json] = {}
-        for start in range(0, len(keys), COPIES_AT_ONCE):
-            some = keys[start : start + COPIES_AT_ONCE]
-            found.update(zip(some, await asyncio.gather(*(self._copy(wanted[key]) for key in some)), strict=True))
+        found = dict(zip(wanted, await asyncio.gather(*map(self._copy, wanted.values())), strict=True))
         return [
             msgspec.structs.replace(record, undo=record.undo or found.get((record.namespace, record.before), {}))
             for record in records

@@ -15,12 +15,12 @@ from shunter.migrate.moving.marks import PLAN, mark
 from shunter.migrate.moving.steps import Step
 from shunter.operator.overview import FINISHED_STATES, overview
 
-Verdict = Literal["write", "written", "there", "refuse"]
+Verdict = Literal["write", "written", "unchanged", "refuse"]
 """
-write     the write is needed
-written   an earlier run made the write, but did not receive the response
-there     somebody else made the object so already: a rollback does not undo it
-refuse    the write is not safe
+write       the write is needed
+written     an earlier run made the write, but did not receive the response
+unchanged   somebody else made the object so already: a rollback does not undo it
+refuse      the write is not safe
 """
 
 
@@ -110,7 +110,7 @@ def _created(step: Step, present: Json | None) -> Decision:
     if mark(present, PLAN) and mark(present, PLAN) == mark(step.body, PLAN):
         return Decision("written")
     if step.shared and contains(present.get("spec"), step.body["spec"]):
-        return Decision("there", "an identical one already exists")
+        return Decision("unchanged", "an identical one already exists")
     made_by = "a plan before this one made it" if mark(present, PLAN) else "this plan did not make it"
     return Decision("refuse", f"{step.resource.kind} {step.name} is there, and {made_by}")
 
@@ -121,7 +121,7 @@ def _patched(step: Step, present: Json | None, last: Record | None, expected: st
     if step.resource == TRAIN_JOBS and overview(present).is_finished:
         return Decision("refuse", f"TrainJob {step.name} has finished already")
     if contains(present, step.body):
-        return Decision("written") if last and last.phase == "intended" else Decision("there", "it is so already")
+        return Decision("written") if last and last.phase == "intended" else Decision("unchanged", "it is already in this state")
     if expected and digest(present) != expected:
         return Decision("refuse", f"{step.resource.kind} {step.name} was changed since; plan again")
     return Decision("write")

@@ -16,7 +16,7 @@ from shunter.cli.output.console import errors, note, output
 from shunter.cli.output.progress import Advance, counting
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.migrate.moving.applying import Outcome
+from shunter.migrate.moving.applying import Outcome, Verdict
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.own_files import beside
@@ -29,14 +29,13 @@ JournalOption = Annotated[Path | None, typer.Option("--journal", help="Directory
 YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Skip the confirmation.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be done; change nothing.")]
 
-COLOURS = {"done": "green", "before": "dim", "there": "dim", "refused": "bold red", "waiting": "yellow", "left": "yellow"}
-WORDS = {
-    "done": "done",
-    "before": "done before",
-    "there": "there already",
-    "refused": "refused",
-    "waiting": "waits",
-    "left": "left",
+COLOURS: dict[Verdict, str] = {
+    "done": "green",
+    "done before": "dim",
+    "unchanged": "dim",
+    "refused": "bold red",
+    "waiting": "yellow",
+    "not tried": "yellow",
 }
 UNDO_COLOURS = {"delete": "red", "patch": "yellow", "create": "green", "nothing": "dim", "keep": "cyan", "refuse": "bold red"}
 
@@ -90,9 +89,9 @@ class MovingScreen:
 
 def show(outcome: Outcome, *, would: bool = False) -> None:
     """Prints a line on standard output; nothing of a step that was done before, unless in a preview (`would`)."""
-    if outcome.verdict == "before" and not would:
+    if outcome.verdict == "done before" and not would:
         return
-    word = "would" if would and outcome.verdict == "done" else WORDS[outcome.verdict]
+    word = "would" if would and outcome.verdict == "done" else outcome.verdict
     why = f": {outcome.why}" if outcome.why else ""
     output().print(f"[{COLOURS[outcome.verdict]}]{word}[/] {escape(outcome.step.title + why)}", soft_wrap=True)
 

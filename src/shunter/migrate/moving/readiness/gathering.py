@@ -29,7 +29,6 @@ from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_PO
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
 from shunter.kube import access
-from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
@@ -77,8 +76,6 @@ IN_SCOPE: tuple[Resource, ...] = (
 )
 RELEASE_LABELS = "owner=helm"
 CANARY = "shunter-readiness-canary"
-AT_ONCE = 50
-"""Number of concurrent permission reviews."""
 
 
 async def gather(client: Client, namespaces: Collection[str], options: Options) -> Facts:
@@ -91,10 +88,6 @@ async def gather(client: Client, namespaces: Collection[str], options: Options) 
     lists = await _lists(client, served, scope)
     for finding in found.findings:
         lists[V1_JOBS[finding.object]] = None
-    wanted = requests(spaces, {job.kind for job in found.jobs})
-    allowed: dict[Request, bool] = {}
-    for start in range(0, len(wanted), AT_ONCE):
-        allowed |= await access.allowed(client, wanted[start : start + AT_ONCE])
     return Facts(
         version=f"{version.get('major', '')}.{str(version.get('minor', '')).rstrip('+')}",
         git_version=str(version.get("gitVersion", "")),
@@ -102,7 +95,7 @@ async def gather(client: Client, namespaces: Collection[str], options: Options) 
         batch=converted(found.jobs, options),
         namespaces=spaces,
         lists=lists,
-        allowed=allowed,
+        allowed=await access.allowed(client, requests(spaces, {job.kind for job in found.jobs})),
         releases=await releases(client, scope),
         train_job_dry_run=await dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
         v1_job_dry_run=await dried(client, served, PYTORCH_JOBS, SUSPENDED, spaces[0]),
