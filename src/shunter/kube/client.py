@@ -202,9 +202,10 @@ class Client:
         headers = {"Content-Type": PATCH_TYPES[type]}
         return decoded(await self.raw("PATCH", path, params=params, headers=headers, body=_encoded(patch)), view)
 
-    async def patch_status(self, resource: Resource, name: str, namespace: str, patch: Json, *, view: type[T] | None = None) -> T:
+    async def patch_status(self, resource: Resource, name: str, namespace: str, patch: Json) -> Json:
         """JSON merge patch of the status subresource; `patch` is the whole object's, so it starts with `status`."""
-        return await self.patch(resource, name, namespace, patch, subresource="status", view=view)
+        patched: Json = await self.patch(resource, name, namespace, patch, subresource="status")
+        return patched
 
     async def apply(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime
 from logging import getLogger
 from typing import TypeVar
@@ -46,20 +45,11 @@ def register(manager: Manager, client: Client, *, period: float = PERIOD) -> Non
 class AutoscalerLoop:
     """One look after the other; `History` is lost with the process, as kube-controller-manager's is."""
 
-    def __init__(
-        self,
-        client: Client,
-        autoscalers: Informer[Autoscaler],
-        executor: Executor,
-        *,
-        period: float,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, client: Client, autoscalers: Informer[Autoscaler], executor: Executor, *, period: float) -> None:
         self._client = client
         self._autoscalers = autoscalers
         self._executor = executor
         self._period = period
-        self._now = now
         self._histories: dict[Key, History] = {}
 
     async def run(self) -> None:
@@ -80,12 +70,12 @@ class AutoscalerLoop:
 
     async def _look(self, key: Key, autoscaler: Autoscaler, discovery: Discovery) -> None:
         observed = await self._observe(key, autoscaler, discovery)
-        decision = rules.decide(observed, self._now())
+        decision = rules.decide(observed, datetime.now(UTC))
         outcome = await self._executor.execute(decision.plan)
         if outcome.failure is None:
             self._histories[key] = decision.history
         elif outcome.failure.reason != "Conflict":
-            await self._executor.execute(rules.failed(observed, outcome.failure, self._now()))
+            await self._executor.execute(rules.failed(observed, outcome.failure, datetime.now(UTC)))
 
     async def _observe(self, key: Key, autoscaler: Autoscaler, discovery: Discovery) -> Observed:
         target = autoscaler.spec.scale_target_ref

@@ -33,6 +33,8 @@ log = getLogger(__name__)
 DISCOVERY_SECONDS = 30.0
 """How often served kinds are looked up when no CRD changes."""
 
+WORKERS = 8
+
 SETTLE_SECONDS = 0.2
 """After a CRD changed: several usually come together, and are served a moment later."""
 
@@ -42,7 +44,7 @@ RETRY_SECONDS = 0.5
 class GarbageCollector:
     """Runs beside the manager's controllers, since kinds are added to it while it runs. As a reconciler its keys are uids."""
 
-    def __init__(self, client: Client, *, workers: int = 8) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._metadata = Client(MetadataTransport(client.transport))
         self._graph = Graph()
@@ -57,7 +59,7 @@ class GarbageCollector:
             FunctionReconciler(self._observe, lambda observed, _: plan(observed)),
             Executor(client),
             Expectations(self._stores),
-            workers=workers,
+            workers=WORKERS,
         )
 
     async def run(self) -> None:

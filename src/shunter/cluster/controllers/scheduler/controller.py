@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -119,18 +119,10 @@ class Volumes(NamedTuple):
 class StrictScheduler:
     """Nodes for pods that have room for them. Needs to be the only worker: it remembers what it just gave away."""
 
-    def __init__(
-        self,
-        pods: Store[SchedulablePod],
-        nodes: Store[Node],
-        volumes: Volumes,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, pods: Store[SchedulablePod], nodes: Store[Node], volumes: Volumes) -> None:
         self._pods = pods
         self._nodes = nodes
         self._volumes = volumes
-        self._clock = clock
         self._assumed: dict[str, tuple[str, float]] = {}
         """Pods bound by us that the cache still shows as waiting: uid to node and the time until when that is believed."""
 
@@ -152,7 +144,7 @@ class StrictScheduler:
         planned = plan_strictly(observed, now)
         for write in planned.writes:
             if isinstance(write, Create):
-                until = self._clock() + ASSUME_SECONDS
+                until = time.monotonic() + ASSUME_SECONDS
                 self._assumed[observed.pod.metadata.uid] = (write.body["target"]["name"], until)
         return planned
 
@@ -163,7 +155,7 @@ class StrictScheduler:
 
     def _forget(self, waiting: set[str]) -> None:
         """Keeps what is assumed about pods that still wait in the cache, for as long as that is believed."""
-        now = self._clock()
+        now = time.monotonic()
         self._assumed = {uid: bound for uid, bound in self._assumed.items() if uid in waiting and bound[1] > now}
 
     def _on(self, node: str, waiting: Iterable[SchedulablePod]) -> tuple[SchedulablePod, ...]:

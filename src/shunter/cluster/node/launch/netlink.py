@@ -18,6 +18,7 @@ _NLMSG_ERROR = 2
 _IFLA_ADDRESS, _IFLA_IFNAME, _IFLA_MASTER, _IFLA_LINKINFO, _IFLA_NET_NS_FD = 1, 3, 10, 18, 28
 _IFLA_OPERSTATE, _OPERSTATE_UP = 16, b"\x06"
 _LINK_HEADER_BYTES = 16
+_UP_SECONDS = 1.0
 _IFLA_INFO_KIND, _IFLA_INFO_DATA, _VETH_INFO_PEER = 1, 2, 1
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _RTA_OIF, _RTA_GATEWAY = 4, 5
@@ -62,11 +63,11 @@ class RouteSocket:
         """Sets a link up. Its name is looked up in the network that the calling process is in now. Raises OSError."""
         self._request(_RTM_NEWLINK, 0, _link_header(index=socket.if_nametoindex(name), up=True))
 
-    def wait_until_up(self, name: str, seconds: float = 1.0) -> None:
-        """Returns when the link carries packets, or time is up. Until a kernel task has noticed that the other end is up, packets
-        to the link are lost silently: the answer to the first packet, which costs a second. The same holds for a bridge that had
-        no port before: another kernel task sets it up after that of its port."""
-        deadline = time.monotonic() + seconds
+    def wait_until_up(self, name: str) -> None:
+        """Returns when the link carries packets, or after `_UP_SECONDS`. Until a kernel task has noticed that the other end is
+        up, packets to the link are lost silently: the answer to the first packet, which costs a second. The same holds for a
+        bridge that had no port before: another kernel task sets it up after that of its port."""
+        deadline = time.monotonic() + _UP_SECONDS
         while self._operating_state(name) != _OPERSTATE_UP and time.monotonic() < deadline:
             time.sleep(0.001)
 
