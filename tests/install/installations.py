@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+import pytest
+
+from cluster.api_server import RunningApiServer
+from fault_transport import FaultTransport, Killed
 from shunter.api.meta import Json
 from shunter.api.resources import (
     MUTATING_WEBHOOKS,
@@ -16,9 +20,11 @@ from shunter.api.resources import (
 from shunter.install.changes import MADE_BY_US, RESOURCES
 from shunter.install.installing import Installation
 from shunter.install.values import checked
+from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
 from shunter.kube.errors import NotFound
+from shunter.kube.transport import HttpTransport
 
 NAMESPACE = "shunter-system"
 CONTAINER = {"name": "main", "image": "python"}
@@ -42,6 +48,16 @@ async def stored(client: Client) -> dict[str, Json]:
             body = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
             found[f"{resource.kind} {metadata.get('namespace', '')}/{metadata['name']}"] = {**body, **kept}
     return found
+
+
+@contextlib.asynccontextmanager
+async def killed_after(writes: int, server: RunningApiServer) -> AsyncIterator[Client]:
+    """A client of a process that is killed after so many writes, which has to happen within the block."""
+    faults = FaultTransport(HttpTransport(kubeconfig.load(server.kubeconfig)))
+    faults.kill_after(writes)
+    async with Client(faults) as dying:
+        with pytest.raises(Killed):
+            yield dying
 
 
 async def remove_webhooks(client: Client) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cluster.api_server import RunningApiServer
-from fault_transport import FaultTransport, Killed, RecordingTransport
-from install.installations import NAMESPACE, stored, until_gone, wanted
+from fault_transport import RecordingTransport
+from install.installations import NAMESPACE, killed_after, stored, until_gone, wanted
 from install.screen import Remembered
 from shunter.api.meta import Json
 from shunter.api.resources import (
@@ -21,10 +21,8 @@ from shunter.api.resources import (
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.install.installing import install, made_by_us
 from shunter.install.removing import uninstall
-from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
-from shunter.kube.transport import HttpTransport
 
 pytestmark = pytest.mark.integration
 
@@ -113,11 +111,8 @@ async def test_a_run_that_was_cut_off_is_completed_by_the_next(client: Client, s
     complete = await stored(client)
     for missing in (1, 6, 11, 16, 21):
         await uninstall(client, Remembered(), namespace=NAMESPACE)
-        faults = FaultTransport(HttpTransport(kubeconfig.load(server.kubeconfig)))
-        faults.kill_after(len(counted.writes) - missing)
-        async with Client(faults) as dying:
-            with pytest.raises(Killed):
-                await install(dying, wanted(), Remembered())
+        async with killed_after(len(counted.writes) - missing, server) as dying:
+            await install(dying, wanted(), Remembered())
         await install(client, wanted(), Remembered())
         assert await stored(client) == complete
 

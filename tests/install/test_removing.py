@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cluster.api_server import RunningApiServer
-from fault_transport import FaultTransport, Killed
-from install.installations import CONTAINER, NAMESPACE, pytorch_job, remove_webhooks, stored, wanted
+from install.installations import CONTAINER, NAMESPACE, killed_after, pytorch_job, remove_webhooks, stored, wanted
 from install.screen import Remembered
 from shunter.api.meta import Json
 from shunter.api.resources import (
@@ -31,23 +30,18 @@ from shunter.install.changes import MADE_BY_US
 from shunter.install.installing import Installation, install
 from shunter.install.removing import uninstall
 from shunter.install.values import checked
-from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.controllers.leader import LeaderElection, LeaderOptions
 from shunter.kube.errors import NotFound
 from shunter.kube.tls.certificate_secret import CertificateSecret
-from shunter.kube.transport import HttpTransport
 
 pytestmark = pytest.mark.integration
 
 
 async def test_an_uninstallation_that_was_cut_off_is_completed_by_the_next(client: Client, server: RunningApiServer) -> None:
     await install(client, wanted(), Remembered())
-    faults = FaultTransport(HttpTransport(kubeconfig.load(server.kubeconfig)))
-    faults.kill_after(40)
-    async with Client(faults) as dying:
-        with pytest.raises(Killed):
-            await uninstall(dying, Remembered(), namespace=NAMESPACE)
+    async with killed_after(40, server) as dying:
+        await uninstall(dying, Remembered(), namespace=NAMESPACE)
     await uninstall(client, Remembered(), namespace=NAMESPACE)
     assert await stored(client) == {}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 import pytest_asyncio
 
 from cluster.api_server import RunningApiServer, start_api_server
-from cluster.apiserver.http_client import Api, client
+from cluster.apiserver.http_client import Api
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.admission.service_account import MOUNT_PATH, mount_token
 
@@ -26,16 +26,10 @@ SOURCES = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApiServer]:
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApiServer]:
     running = start_api_server(tmp_path_factory.mktemp("accounts"), service_accounts=True)
     yield running
     running.stop()
-
-
-@pytest_asyncio.fixture
-async def api(server: RunningApiServer) -> AsyncIterator[Api]:
-    async with client(server) as api:
-        yield api
 
 
 @pytest_asyncio.fixture

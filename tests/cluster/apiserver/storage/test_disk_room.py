@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
-import pytest_asyncio
 
 from cluster.api_server import RunningApiServer, start_api_server
 from cluster.apiserver.http_client import Api, client
@@ -21,16 +20,10 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 
 @pytest.fixture
-def server(small_disk: SmallDisk) -> Iterator[RunningApiServer]:
+def api_server(small_disk: SmallDisk) -> Iterator[RunningApiServer]:
     running = start_api_server(small_disk.path / "state")
     yield running
     running.stop()
-
-
-@pytest_asyncio.fixture
-async def api(server: RunningApiServer) -> AsyncIterator[Api]:
-    async with client(server) as api:
-        yield api
 
 
 def config_map(name: str, **data: str) -> Json:
@@ -61,7 +54,9 @@ async def test_nothing_new_is_stored_while_there_is_little_room_and_all_else_goe
     await api.create(MAPS, config_map("new"))
 
 
-async def test_objects_can_be_deleted_on_a_disk_without_a_byte(api: Api, server: RunningApiServer, small_disk: SmallDisk) -> None:
+async def test_objects_can_be_deleted_on_a_disk_without_a_byte(
+    api: Api, api_server: RunningApiServer, small_disk: SmallDisk
+) -> None:
     for number in range(100):
         await api.create(MAPS, config_map(f"m{number}", x="x" * 2000))
     small_disk.fill()
@@ -69,8 +64,8 @@ async def test_objects_can_be_deleted_on_a_disk_without_a_byte(api: Api, server:
     for number in range(90):
         assert (await api.request("DELETE", f"{MAPS}/m{number}")).code == 200
     assert (await api.merge(f"{MAPS}/m95", {"data": {"x": "changed"}})).code == 200
-    os.kill(server.process.pid, signal.SIGKILL)
-    server.process.wait()
+    os.kill(api_server.process.pid, signal.SIGKILL)
+    api_server.process.wait()
     small_disk.make_room()
     again = start_api_server(small_disk.path / "state")
     try:
