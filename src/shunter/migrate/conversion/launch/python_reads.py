@@ -24,6 +24,7 @@ from shunter.migrate.conversion.launch.reads import (
     ReadShell,
     is_rank,
     takes_last_number,
+    takes_size,
 )
 
 _ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo"})
@@ -33,6 +34,7 @@ _CUTS = frozenset({
     "startswith", "endswith", "find", "rfind", "index", "rindex", "count", "encode_rank", "lstrip", "rstrip",
 })  # fmt: skip
 _SPLITS = frozenset({"split", "rsplit", "partition", "rpartition"})
+_LINES = frozenset({"splitlines", "readlines"})
 _PATTERNS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
 _NUMBERS = frozenset({
     "int", "hash", "crc32", "adler32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "ord",
@@ -116,6 +118,8 @@ class _Code:
         for node in self._nodes:
             for name, start in self._decided(node):
                 written = ast.unparse(self._statement(node))
+                if takes_size(name, written):
+                    continue
                 before = found.get(start)
                 is_last = takes_last_number(written) and (before is None or not before.decides or before.takes_last_number)
                 found[start] = Read(name, start, True, is_last)
@@ -256,7 +260,8 @@ class _Code:
     def _steps_of(self, node: ast.AST) -> int:
         """How many steps lead from what the expression holds to whole names: one from `addresses.split(",")`; 0 for a name."""
         if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-            return self._steps_of(node.generators[0].iter)
+            takes_field = isinstance(node.elt, ast.Subscript) and self._steps_of(node.elt.value) == 1  # [line.split()[0] for ...]
+            return self._steps_of(node.generators[0].iter) or int(takes_field)
         if isinstance(node, ast.Subscript):
             return max(self._steps_of(node.value) - (not isinstance(node.slice, ast.Slice)), 0)
         if isinstance(node, ast.Call):
@@ -271,7 +276,7 @@ class _Code:
             return _STEPS_OF_JSON
         if name in {"items", "values", "get"} and isinstance(node.func, ast.Attribute):
             return max(self._steps_of(node.func.value) - (name == "get"), 0)
-        return int(name in _SPLITS and _keeps_names(node))
+        return int(name in _LINES or (name in _SPLITS and _keeps_names(node)))
 
     def _statement(self, node: ast.AST) -> ast.AST:
         """The smallest statement's worth of code around the node: itself, or the assignment on its line."""

@@ -63,6 +63,18 @@ _NAMED = late_pattern(
 _ANY_CASE = late_pattern(
     r"\bgrep\s+(?:-\S+\s+)*-[a-zA-Z]*i|\bsed\b.*/I|IGNORECASE|re\.I\b|nocasematch|\b(?:to)?(?:lower|upper|Lower|Upper|casefold)\b"
 )
+_OF_SIZE = late_pattern(
+    r"\bwc\s+-l\b|\bawk\s+[\"']END\s*\{\s*print\s+NR\s*;?\s*\}|\bgrep\s+-c\s+[\"']?(?:slots=?|[.^$]|)[\"']?\s|\bnl\b"
+    r"|\bsed\s+-n\s+[\"']?\$=|\b(?:awk\s+-F|cut\s+-d)\s*[\"']?=[\"']?|\bsed\s+[\"']s/(?:\.\*)?slots="
+    r"|\bsum\(\(?1 for (?![^\n]* if (?!\w+(?:\.strip\(\))?\)))|\.count\([\"']\\n|\.r?split\([\"'](?: ?slots)?="
+    r"|\bre\.\w+\([\"'] ?slots="
+)
+"""How programs take the number of lines, or what stands behind `slots=` in them."""
+_FIRST_FIELD = late_pattern(r"\bawk\s+[\"']\{\s*print\s+\$1\s*;?\s*\}[\"']")
+_TAKES_MORE = late_pattern(
+    r"\b(?:[ef]?grep|[gm]?awk|sed|perl|cut(?!\s+(?:-d\s*[\"']?[ =]|-f\s*1\b))|tr(?!\s+-d\b))\b|\b(?:worker|launcher)|\.index\("
+    r"|\$\{\w+[#%:/]"
+)
 _OF_TASK = late_pattern(r"\b(?:task|type|index)\b")
 
 
@@ -158,6 +170,22 @@ def is_for_a_name(text: str, start: int) -> bool:
 def takes_task(name: str, text: str) -> bool:
     """Whether the text takes of TF_CONFIG only what it says of the task itself, which is the same in both generations."""
     return name == TF_CONFIG and _is_of_task(text)
+
+
+def takes_size(name: str, text: str) -> bool:
+    """Whether the text takes of mpirun's list of hosts only how many there are, or their slots: the same in both generations."""
+    return name == HOST_LIST and _takes_only(_OF_SIZE, text)
+
+
+def takes_names(name: str, text: str) -> bool:
+    """Whether the text takes whole names of mpirun's list of hosts: the hosts are called so in either generation."""
+    return name == HOST_LIST and _takes_only(_FIRST_FIELD, text)
+
+
+@lru_cache(maxsize=32)
+def _takes_only(pattern: re.Pattern[str], text: str) -> bool:
+    others = pattern.sub("", text)
+    return others != text and not _TAKES_MORE.search(_FIRST_FIELD.sub("", others))
 
 
 @lru_cache(maxsize=16)

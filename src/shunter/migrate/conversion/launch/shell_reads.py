@@ -25,6 +25,8 @@ from shunter.migrate.conversion.launch.reads import (
     paths,
     sought,
     takes_last_number,
+    takes_names,
+    takes_size,
     takes_task,
 )
 from shunter.migrate.conversion.launch.shell_programs import (
@@ -313,11 +315,11 @@ def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[V
     is_cut = any(_cuts(reading, command) for command in inner.commands if command not in first)
     is_address = bool(RESOLVERS & programs) and not names_address(piece.value)
     for read in inside.found:
-        whole = is_cut or read.decides
+        whole = (is_cut or read.decides) and not takes_names(read.name, piece.value)
         is_last = read.takes_last_number or (whole and takes_last_number(piece.value))
         if read.name == UNREAD:
             reading.found.append(read)
-        elif (is_address and read.name != HOSTS_FILE) or takes_task(read.name, piece.value):
+        elif (is_address and read.name != HOSTS_FILE) or takes_task(read.name, piece.value) or takes_size(read.name, piece.value):
             reading.found.append(Read(read.name, read.start, decides=False))
         else:
             yield Value(read.name, read.start, whole, is_last)
@@ -338,7 +340,8 @@ def _show(reading: ShellText, values: Iterator[Value]) -> None:
 
 def _tell(reading: ShellText, value: Value, *, decides: bool, within: str) -> None:
     is_last = value.is_last_number or (not value.is_cut and decides and takes_last_number(within))
-    decides = value.is_cut or (decides and not takes_task(value.name, within))
+    takes_same = takes_task(value.name, within) or takes_names(value.name, within)
+    decides = (value.is_cut or (decides and not takes_same)) and not takes_size(value.name, within)
     reading.found.append(Read(value.name, value.start, decides, decides and is_last))
 
 

@@ -91,3 +91,39 @@ def test_what_supervisord_puts_in_is_told_of() -> None:
         container = {"command": ["supervisord"], "volumeMounts": mounts}
         data = {"data": {"s.conf": f"[program:t]\ncommand=python t.py --name {text}\n"}}
         assert "HOST010" in limits(with_config_map(container, data, volumes=volumes))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell("N=$(wc -l < /etc/mpi/hostfile)\npython t.py --world-size $((N + 1))"),
+        shell("export WORLD_SIZE=$(awk 'END{print NR}' /etc/mpi/hostfile)\npython t.py"),
+        shell("export WORLD_SIZE=$(grep -c slots /etc/mpi/hostfile)\npython t.py"),
+        shell("N=$(awk -F= '{s+=$2} END{print s}' /etc/mpi/hostfile)\npython t.py --world-size $N"),
+        shell("N=$(sed -n '$=' /etc/mpi/hostfile); python t.py"),
+        shell("for h in $(awk '{print $1}' /etc/mpi/hostfile); do ping -c1 $h; done; python t.py"),
+        shell("export NNODES=$(awk '{print $1}' /etc/mpi/hostfile | sort -u | wc -l); python t.py"),
+        python("with open('/etc/mpi/hostfile') as f:\n    train(world_size=sum(1 for _ in f))"),
+        python("train(world_size=sum(int(l.split('=')[1]) for l in open('/etc/mpi/hostfile')))"),
+        python("hosts = [l.strip().split(' ')[0] for l in open('/etc/mpi/hostfile')]\ntrain(hosts[0], len(hosts))"),
+        python("first = open('/etc/mpi/hostfile').read().splitlines()[0]"),
+    ],
+)
+def test_the_number_of_hosts_and_slots_of_an_mpi_job_is_the_same_in_v2(command: list[str]) -> None:
+    assert "HOST009!" not in limits(converted(command, "MPIJob"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell("export WORLD_SIZE=$(grep -c worker /etc/mpi/hostfile); python t.py"),
+        shell("N=$(awk '/worker/{n++} END{print n}' /etc/mpi/hostfile); python t.py"),
+        shell("N=$(wc -l < /etc/mpi/hostfile); R=$(cut -d' ' -f1 /etc/mpi/hostfile | grep -n worker-3); python t.py"),
+        shell("for h in $(awk '{print $1}' /etc/mpi/hostfile); do R=${h##*-}; done; python t.py"),
+        shell("awk '{print $1}' /etc/mpi/hostfile > /tmp/h\ncut -d- -f3 /tmp/h; python t.py"),
+        python("n = sum(1 for l in open('/etc/mpi/hostfile') if 'worker' in l)\ntrain(n)"),
+        python("ids = [int(l.split('-')[-1].split()[0]) for l in open('/etc/mpi/hostfile')]\ntrain(ids)"),
+    ],
+)
+def test_what_is_taken_out_of_the_names_of_hosts_decides(command: list[str]) -> None:
+    assert "HOST009!" in limits(converted(command, "MPIJob"))
