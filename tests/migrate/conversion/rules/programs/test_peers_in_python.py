@@ -97,6 +97,13 @@ def test_answers_that_decide_no_number(code: str) -> None:
     assert not found_in_python(f"import os, socket\n{code}")[0].numbers
 
 
+@pytest.mark.parametrize(("code", "is_named"), [(f"world_size = {COUNT}", True), (f"n = {COUNT}\nprint(n)", False)])
+def test_code_in_code_in_code_is_read(code: str, *, is_named: bool) -> None:
+    for _ in range(5):
+        code = f"exec({code!r})"
+    assert bool(found_in_python(f"import socket\n{code}")[0].numbers) == is_named
+
+
 def test_long_code_is_read_to_the_end() -> None:
     assert found_in_python("x = f(1)\n" * 12_000 + f"import socket\nworld_size = {COUNT}")[0].numbers
 

@@ -12,6 +12,7 @@ from shunter.migrate.conversion.launch.nested_programs import NestedProgram, nes
 from shunter.migrate.conversion.launch.python_code import Lines
 
 _QUOTES = late_pattern(r"[A-Za-z]{0,2}(\"\"\"|\'\'\'|\"|\')")
+_ESCAPED = late_pattern(r"(?:\\[nt\n\\'\"])+")
 _INDENTED = "if 1:\n"
 """What makes Python of indented code."""
 
@@ -39,6 +40,11 @@ def programs_as_written(code: str, nodes: Sequence[ast.AST], lines: Lines) -> It
 
 
 def _unescaped(text: str) -> str:
-    """A text with as many characters as in its quotes, in which what was escaped stands for itself."""
+    """A text with as many characters as in its quotes, in which what was escaped stands for itself. The blanks stand before all
+    that was escaped together, so that what is escaped in the text itself stays whole."""
     text = re.sub(r"\A\\\n", " \n", text)
-    return re.sub(r"\\([nt\n\\'\"])", lambda match: " " + {"n": "\n", "t": "\t", "\n": " "}.get(match[1], match[1]), text)
+    return _ESCAPED.sub(lambda match: " " * (len(match[0]) // 2) + "".join(map(_meant, match[0][1::2])), text)
+
+
+def _meant(escaped: str) -> str:
+    return {"n": "\n", "t": "\t", "\n": " "}.get(escaped, escaped)
