@@ -188,6 +188,7 @@ CASES = [
     ),
     pytest.param(lambda: converted(["python", "t.py"], livenessProbe={"grpc": {"port": 23456}}), "HOST006", id="port-of-a-probe"),
     pytest.param(lambda: converted(shell(R)), "HOST009!", id="r"),
+    pytest.param(lambda: converted(shell("export RANK=${RANKS[$HOSTNAME]}; python t.py")), "HOST009!", id="subscript"),
     pytest.param(lambda: converted(shell(JAVA)), "HOST010", id="java"),
     pytest.param(
         lambda: converted(shell("me=$(cat /proc/sys/kernel/host*)\nexport RANK=${me##*-}\npython t.py")), "HOST009!", id="kernel"

@@ -41,8 +41,9 @@ _LISTS = frozenset({"env", "printenv", "set", "export", "declare", "typeset", "c
 _ENVIRONMENT_FILE = late_pattern(r"/proc/[^/\s]+/environ\b")
 _AT_SEPARATORS = late_pattern(
     r"""cut\s+(?:.*\s)?-d\s*["']?[,:; ]|tr\s+(?:-d\s+)?["']?[,:;]+["']?(?:\s|$)|(?:.*\s)?IFS=\$?["']?[,:; ]"""
+    r"|(?:head|tail)\s+-(?:n\s*)?[+-]?\d+(?:\s|$)"
 )
-"""Commands that cut between the names of a list, or a port from its name."""
+"""Commands that cut between the names of a list, or a port from its name, or take whole lines."""
 _REVERSE = late_pattern(
     r"\bdig\s[^|;\n]*-x\b|\bgetent\s+a?hosts\s+[^|;\n]+\|[^|;\n]*(?:\$2|\$NF|-f\s*2)"
     r"|\b(?:nslookup|host)\s+[^|;\n]*(?:\bhostname\s+-[iI]\b|\bIP\b|_IP\b|\d+\.\d+\.\d+\.\d+)"

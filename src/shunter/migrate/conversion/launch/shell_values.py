@@ -18,6 +18,7 @@ from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, ma
 
 _KEPT_WHOLE = late_pattern(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
+_SUBSCRIPT = late_pattern(r"\[([^\]\n]*\$[^\]\n]*)\]")
 _PROMPTS = ("\\h", "\\H")
 """What stands for the host name in a prompt of bash, which `${NAME@P}` expands."""
 _DEEPEST = 12
@@ -103,6 +104,10 @@ def _of_variable(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value
         inside = inside[1:]
     operator = inside.partition(piece.value)[2] if not inside.startswith("#") else ""
     is_cut = bool(operator) and operator not in {"[0]", "[@]"} and not _KEPT_WHOLE.match(operator)
+    if subscript := _SUBSCRIPT.match(operator):  # ${RANKS[$HOSTNAME]}
+        at = reading.text.find("[", piece.start) + 1
+        for inner in Lexer(reading.text, at, at + len(subscript[1])).document_pieces():
+            yield from (cut_value(value, inside) for value in values_of_piece(reading, inner, depth + 1))
     if known:
         is_last = takes_last_number(inside) if is_cut else known.is_last_number
         yield Value(known.name, piece.start, known.is_cut or is_cut, is_last)

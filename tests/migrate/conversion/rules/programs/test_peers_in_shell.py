@@ -55,6 +55,12 @@ COUNT = "$(getent ahosts peers | wc -l)"
         (f"N={COUNT}; bash -c \"torchrun --nnodes=$N train.py\"", "nnodes"),
         (f"bash -c 'export WORLD_SIZE={COUNT}'", "WORLD_SIZE"),
         ('WORLD_SIZE=$(python -c "import socket; print(len(socket.getaddrinfo(\'peers\', 1)))")', "WORLD_SIZE"),
+        ("FIRST=$(dig +short peers | sort | head -1)\n[ $FIRST = $POD_IP ] && R=0 || R=1\npython t.py --rank $R", "rank"),
+        ("if dig +short peers | head -1 | grep -qx $POD_IP; then export RANK=0; else export RANK=1; fi", "RANK"),
+        ('case "$(dig +short peers | head -1)" in $POD_IP) R=0;; *) R=1;; esac\npython t.py --rank $R', "rank"),
+        ("if [[ $(dig +short peers | head -1) == $POD_IP ]]; then\n  torchrun --node_rank 0 t.py\nfi", "node_rank"),
+        (f"N={COUNT}\nPER=$((1000 / N))\nsed -n \"$((RANK * PER)),+${{PER}}p\" files", SHARE),
+        ("n=0; for h in $(dig +short peers); do n=$(expr $n + 1); done; export WORLD_SIZE=$n", "WORLD_SIZE"),
         ("RANK=$(getent ahosts peers | sort -u | grep -n $POD_IP | cut -d: -f1)", "RANK"),
     ],
 )  # fmt: skip
@@ -82,6 +88,12 @@ def test_a_number_that_is_made_of_the_answers(text: str, number: str) -> None:
         f"cat <<'EOF'\nWORLD_SIZE={COUNT}\nEOF",
         f"N={COUNT}\ncurl http://metrics/$((RANDOM % N))",
         "f() { g; }; g() { f; }; f",
+        f"[ {COUNT} -ge 2 ] || exit 1\nexport RANK=0",
+        f"if [ {COUNT} -lt 2 ]; then echo few; exit 1; fi\nRANK=0 python train.py",
+        f"until [ {COUNT} -ge 3 ]; do sleep 1; done\nR=0\npython train.py --rank $R",
+        f"if [[ {COUNT} -ge 2 ]]; then READY=1; fi\npython train.py --node-rank 0",
+        f"N={COUNT}\nPER=$((1000 / N)); echo rank $RANK: $PER",
+        "IP=$(getent hosts peers | head -1)\n[ -n $IP ] && echo $IP; python train.py --master-addr $IP --rank $RANK",
     ],
 )
 def test_answers_that_decide_no_number(text: str) -> None:

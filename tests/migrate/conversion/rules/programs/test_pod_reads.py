@@ -102,6 +102,7 @@ def test_what_supervisord_puts_in_is_told_of() -> None:
         shell("N=$(awk -F= '{s+=$2} END{print s}' /etc/mpi/hostfile)\npython t.py --world-size $N"),
         shell("N=$(sed -n '$=' /etc/mpi/hostfile); python t.py"),
         shell("for h in $(awk '{print $1}' /etc/mpi/hostfile); do ping -c1 $h; done; python t.py"),
+        shell("export MASTER_ADDR=$(head -1 /etc/mpi/hostfile | cut -d' ' -f1); python t.py"),
         shell("export NNODES=$(awk '{print $1}' /etc/mpi/hostfile | sort -u | wc -l); python t.py"),
         python("with open('/etc/mpi/hostfile') as f:\n    train(world_size=sum(1 for _ in f))"),
         python("train(world_size=sum(int(l.split('=')[1]) for l in open('/etc/mpi/hostfile')))"),

@@ -37,6 +37,7 @@ _POSITIONS: Mapping[str, Mapping[int, str]] = {
     "split_dataset_by_node": {1: "rank", 2: "world_size"},
     "shard": {0: "num_shards", 1: "index"},
     "array_split": {1: SHARE},
+    "linspace": {2: SHARE},
     "tensor_split": {1: SHARE},
     "islice": {3: SHARE},
 }

@@ -47,7 +47,8 @@ COUNTS = Topic(
     explanation=(
         "The program counts the addresses of a name in DNS, and takes the count for a number of processes or shards, or the "
         "position of an address for a rank: `WORLD_SIZE=$(getent ahosts JOB-worker | wc -l)`, `--nnodes=$N`, "
-        "`world_size=len(peers)`, `rank=peers.index(address)`, `files[rank::len(peers)]`. In v1 each pod, but those of "
+        "`world_size=len(peers)`, `rank=peers.index(address)`, `files[rank::len(peers)]`, `rank * (len(files) // n)`; or a "
+        "comparison with an address chooses the rank: `[ $FIRST = $POD_IP ] && RANK=0`. In v1 each pod, but those of "
         "an MPIJob, has a Service of its name, and JOB-worker is a name only where somebody made such a Service. In v2 the "
         "headless service JOB has the addresses of all pods of the job, whatever their role, and the names of v1 have none. With "
         "another count, ranks wait for peers that never come, or shards of the data are left out or read twice."

@@ -31,6 +31,10 @@ class Derived(NamedTuple):
     place: int
     is_number: bool
     """Their number, or the position of one; otherwise the answers, some of them or a text of them."""
+    is_share: bool = False
+    """What is left of another number that theirs divides."""
+    is_chosen: bool = False
+    """One of the answers, or a number that a comparison with them chooses: no count, but maybe a rank."""
 
 
 Values = frozenset[Derived]
@@ -59,12 +63,27 @@ def key_before(text: str) -> str:
 
 def numbers_of(values: Values) -> Values:
     """The values, if the answers are counted."""
-    return frozenset(Derived(one.place, is_number=True) for one in values)
+    return frozenset(one._replace(is_number=True) for one in values)
+
+
+def shares_of(values: Values) -> Values:
+    """What is left of a number that is divided by the values."""
+    return frozenset(one._replace(is_share=True) for one in values if one.is_number)
+
+
+def chosen_by(values: Values) -> Values:
+    """A number that is chosen by the values."""
+    return frozenset(Derived(one.place, is_number=True, is_chosen=True) for one in values)
+
+
+def only_shares(values: Values) -> Values:
+    """Those of the values that are shares."""
+    return frozenset(one for one in values if one.is_share)
 
 
 def moved(values: Values, by: int) -> Values:
     """The values, of look-ups that stand so much further on."""
-    return frozenset(Derived(one.place + by, one.is_number) for one in values)
+    return frozenset(one._replace(place=one.place + by) for one in values)
 
 
 def answers(values: Iterable[Derived]) -> set[int]:
@@ -72,9 +91,9 @@ def answers(values: Iterable[Derived]) -> set[int]:
     return {one.place for one in values if not one.is_number}
 
 
-def only_numbers(values: Iterable[Derived]) -> Iterator[int]:
-    """The places of the look-ups of which a number is held."""
-    return (one.place for one in values if one.is_number)
+def only_numbers(values: Iterable[Derived], name: str) -> Iterator[int]:
+    """The places of the look-ups of which a number is held that the name may mean: what is chosen is a rank, if anything."""
+    return (one.place for one in values if one.is_number and (not one.is_chosen or is_rank(name.rpartition(".")[2])))
 
 
 class Found(msgspec.Struct):
@@ -94,7 +113,7 @@ class Found(msgspec.Struct):
     def name(self, name: str, values: Values) -> None:
         """Takes note of values that a name is given, if it means a rank or a number of ranks or shards."""
         if name and names_number(name):
-            for place in only_numbers(values):
+            for place in only_numbers(values, name):
                 self.numbers.setdefault(place, name.lstrip("-"))
 
     def take(self, inner: Found, begin: int) -> None:

@@ -16,6 +16,7 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_commands import STARTS
+from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.rules.programs.answers_in_calls import (
     ADDS,
     KEEPERS,
@@ -32,10 +33,13 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
     Found,
     Values,
     answers,
+    chosen_by,
     key_before,
     moved,
     names_number,
     numbers_of,
+    only_shares,
+    shares_of,
 )
 from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
 from shunter.migrate.conversion.rules.programs.programs_as_written import between_quotes, programs_as_written
@@ -96,6 +100,8 @@ class _Code:
         """Of the functions that are read, the innermost last."""
         self._over = NOTHING
         """The answers that the loops around go over."""
+        self._chosen = NOTHING
+        """What the conditions around choose by answers."""
         self._calls: list[str] = []
         self._is_shown = False
         self._left, self._depth = _MOST_STEPS + 4 * len(nodes), 0
@@ -163,11 +169,15 @@ class _Code:
             self._block(node.body, environment)
             return
         ends = [{**environment}] if not getattr(node, "orelse", None) or not isinstance(node, ast.If) else []
+        before = self._chosen
+        if isinstance(node, ast.If):
+            self._chosen |= self._chosen_by(node.test, environment)
         for block in blocks:
             if block:
                 inside = {**environment}
                 self._block(block, inside)
                 ends.append(inside)
+        self._chosen = before
         names = {name for end in ends for name in end}
         environment |= {name: NOTHING.union(*(end.get(name, NOTHING) for end in ends)) for name in names}
 
@@ -204,7 +214,7 @@ class _Code:
         if self._over and isinstance(target, ast.Name) and isinstance(value, ast.BinOp):
             is_counted = any(isinstance(one, ast.Name) and one.id == target.id for one in ast.walk(value))
             values |= numbers_of(self._over) if is_counted else NOTHING
-        self._give(target, values, environment)
+        self._give(target, values | self._chosen if isinstance(value, ast.Constant) else values, environment)
 
     def _give(self, target: ast.expr, values: Values, environment: _Environment) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -251,7 +261,7 @@ class _Code:
             for side in (node.left, *node.comparators):
                 if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod):  # index % n == rank
                     self._number(SHARE, self._value(side.right, environment))
-            return NOTHING
+            return chosen_by(values)
         return values
 
     def _of_name(self, node: ast.Name, environment: _Environment) -> Values:
@@ -275,8 +285,13 @@ class _Code:
         return values
 
     def _of_choice(self, node: ast.IfExp, environment: _Environment) -> Values:
-        self._value(node.test, environment)
-        return self._union([node.body, node.orelse], environment)
+        chosen = self._chosen_by(node.test, environment)
+        is_written = all(isinstance(one, ast.Constant) for one in (node.body, node.orelse))
+        return self._union([node.body, node.orelse], environment) | (chosen if is_written else NOTHING)
+
+    def _chosen_by(self, test: ast.expr, environment: _Environment) -> Values:
+        """What is chosen by a condition."""
+        return frozenset(one for one in self._value(test, environment) if one.is_chosen)
 
     def _of_subscript(self, node: ast.Subscript, environment: _Environment) -> Values:
         self._value(node.slice, environment)
@@ -329,6 +344,10 @@ class _Code:
 
     def _of_operation(self, node: ast.BinOp, environment: _Environment) -> Values:
         right, values = self._value(node.right, environment), self._union([node.left], environment)
+        if isinstance(node.op, (ast.Div, ast.FloorDiv)):  # len(files) // n
+            right = shares_of(right)
+        if isinstance(node.op, (ast.Mult, ast.Div, ast.FloorDiv)) and (shares := only_shares(values | right)):
+            self._number(SHARE, shares if _names_rank(node) else NOTHING)  # rank * share
         if (text := python_code.literal_text(node.left)) is not None:
             self._number(key_before(re.split(r"%[sd]", text)[0] if isinstance(node.op, ast.Mod) else text), right)
         return values | right
@@ -357,6 +376,8 @@ class _Code:
         if name in ADDS and isinstance(node.func, ast.Attribute):
             self._add(node.func.value, arguments, environment)
             return NOTHING
+        if name == "divmod" and len(arguments) == 2:
+            return shares_of(arguments[1])
         if name in LISTERS:
             self.found.listed |= answers(every)
         return every if name in KEEPERS else owner
@@ -428,6 +449,12 @@ class _Code:
         self._over, self._is_shown = outside
         self._calls.pop()
         return self._returned.pop()
+
+
+def _names_rank(node: ast.expr) -> bool:
+    """Whether a part of the expression says a rank: `rank`, `self.rank`, `os.environ["RANK"]`."""
+    names = (getattr(one, "id", None) or getattr(one, "attr", None) or python_code.constant(one) for one in ast.walk(node))
+    return any(name and is_rank(name) for name in names)
 
 
 def _hold(environment: _Environment, name: str, values: Values) -> None:

@@ -16,10 +16,12 @@ from msgspec.structs import replace
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import shell
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
+from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.launch.shell_programs import (
     PRINTERS,
     RESOLVERS,
     RESOLVES,
+    SEARCHERS,
     SETTERS,
     TELLERS,
     TESTS,
@@ -34,9 +36,12 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
     Found,
     Values,
     answers,
+    chosen_by,
     key_before,
     moved,
     numbers_of,
+    only_shares,
+    shares_of,
 )
 
 _COUNTER = late_pattern(r"(?:wc|nl|uniq|(?:cat|grep)[ \t]+-\w*[cn]|.*\bNR(?![ \t]*==[ \t]*1\b))", re.DOTALL)
@@ -50,6 +55,9 @@ _FIRST_LINE = late_pattern(
 )
 _SETTING = late_pattern(r"(-{0,2}[A-Za-z][\w.-]*)=")
 _LOOKS_UP = late_pattern(rf"\b{RESOLVES}[ \t]")
+_DIVISOR = late_pattern(r"/[ \t]*\$?\{?([A-Za-z_]\w*)")
+_JOINED = late_pattern(r"&&|\|\||\b(?:then|else|elif)\b")
+"""What stands between a condition and what is done by it."""
 _REMAINDER = late_pattern(r"%[ \t]*\$?\{?([A-Za-z_]\w*)")
 _READERS = frozenset({"read", "mapfile", "readarray"})
 _NEAR = 80
@@ -88,6 +96,8 @@ class _Shell(msgspec.Struct):
     """Of texts within each other."""
     distinct: set[int] = set()
     """The look-ups whose answers were brought to stand each once."""
+    chosen: Values = NOTHING
+    """What the condition of the command chooses by answers."""
     substituted: dict[int, Values] = {}
     """What the substitutions of the command that is read bring, by where they stand."""
 
@@ -98,7 +108,7 @@ class _Shell(msgspec.Struct):
         bodies = {} if self.calls else {one.start: name for name, body in self.functions.items() for one in body.commands}
         called = set[str]()
         printed, piped = NOTHING, self.piped
-        loops = _Loops(script)
+        loops, conditions = _Loops(script), _Conditions(self.text, script)
         for number, command in enumerate(script.commands):
             if command.start in bodies:
                 continue
@@ -108,7 +118,10 @@ class _Shell(msgspec.Struct):
             following = script.commands[number + 1] if number + 1 < len(script.commands) else None
             over = self._loop(loops, command)
             called.add(program(command.words[0]) if command.words else "")
+            self.chosen = conditions.chosen(command, self._values)
             out = self._command(command, piped, over)
+            if command.words and program(command.words[0]) in SEARCHERS | TESTS:
+                conditions.tested |= self._values(command.words) | piped
             is_piped = following is not None and shell.is_piped(self.text, command, following)
             for inner, begin in kept_texts(self.text, command, following if is_piped else None, _LOOKS_UP):
                 self._within(inner, begin, NOTHING)
@@ -190,7 +203,7 @@ class _Shell(msgspec.Struct):
             self.files |= {word.literal: given for word in words[1:] if word.literal}
         made = given | arguments | self._nested(words, given)
         if _FIRST_LINE.match(written):
-            return frozenset(one for one in made if one.is_number)
+            return frozenset(one if one.is_number else one._replace(is_number=True, is_chosen=True) for one in made)
         if _DISTINCT.match(written):
             self.distinct |= answers(made)
         return self._counted(made, is_asked=bool(_MATCHER.match(written))) if _COUNTER.match(written) else made
@@ -250,9 +263,9 @@ class _Shell(msgspec.Struct):
         if self.text.startswith("+=", word.start - 2):
             is_array = self.text.startswith("(", word.start)
             values = before | (over if is_array else numbers_of(over) if (word.literal or "").isdigit() else values)
-        elif over and any(one.kind == "arithmetic" and name in re.findall(r"\w+", one.value) for one in word.pieces):
+        elif over and any(_is_sum(one) and name in re.findall(r"\w+", one.value) for one in word.pieces):
             values |= numbers_of(over)
-        self._give(name, values)
+        self._give(name, values | self.chosen if word.literal else values)
 
     def _count_up(self, expression: str, over: Values) -> None:
         if found := re.match(r"\s*(?:\+\+)?(\w+)\s*(?:\+\+|\+=|=.*\+|\Z)", expression):
@@ -275,7 +288,8 @@ class _Shell(msgspec.Struct):
             first = word.pieces[0].value if word.pieces and word.pieces[0].kind == "text" else ""
             setting = _SETTING.match(first)
             is_option = first.startswith("-") and not setting
-            values = self._values([word]) | (appended if "{}" in self.text[word.start : word.end] else NOTHING)
+            values = self._values([word]) | (self.chosen if (word.literal or "").rpartition("=")[2].isdigit() else NOTHING)
+            values |= appended if "{}" in self.text[word.start : word.end] else NOTHING
             if setting:
                 self.found.name(setting[1], values)
                 if re.search(rf"%\s*{re.escape(setting[1])}\b", self.text[word.end : words[-1].end]):  # awk -v n=$N 'NR % n == r'
@@ -317,7 +331,11 @@ class _Shell(msgspec.Struct):
             *(self._of_piece(one) for one in inner),
             *(self.known.get(name, NOTHING) for name in re.findall(r"[A-Za-z_]\w*", piece.value)),
         )
-        return frozenset(one for one in held if one.is_number)
+        divided = (self.known.get(name, NOTHING) for name in _DIVISOR.findall(piece.value))
+        numbers = frozenset(one for one in held if one.is_number).union(*map(shares_of, divided))
+        if (shares := only_shares(numbers)) and any(map(is_rank, re.findall(r"[A-Za-z_]\w*", piece.value))):
+            self.found.name(SHARE, shares)
+        return numbers
 
     def _of_variable(self, piece: Piece) -> Values:
         held = self.known.get(piece.value, NOTHING)
@@ -366,6 +384,41 @@ class _Loops:
         if not self.over:
             return NOTHING
         return frozenset().union(*(self.over.get(loop.start, NOTHING) for loop in self._all if loop.start <= place < loop.end))
+
+
+class _Conditions:
+    """What conditions of a script ask of answers, and which commands they choose."""
+
+    def __init__(self, text: str, script: shell.Script) -> None:
+        self._text, self._words = text, script.words
+        self._end = self._word = self._open = 0
+        self.tested = NOTHING
+        """What the condition before the command was given."""
+
+    def chosen(self, command: shell.Command, values: Callable[[Sequence[Word]], Values]) -> Values:
+        """What the conditions choose of which the command is a branch. Asked of each command in turn."""
+        between = self._text[self._end : command.start]
+        for word in re.findall(r"\b(?:then|elif|fi|case|esac)\b", between):
+            self._open = max(self._open + (1 if word in {"then", "case"} else -1), 0)
+        heads = self._between(command.start)
+        if "[[" in between or "case" in between:
+            self.tested |= values(heads)
+        if not self._open and not _JOINED.search(between):
+            self.tested = NOTHING
+        words = (*command.words, *(word for _, word in command.assignments))
+        self._end = max(word.end for word in words)
+        return chosen_by(self.tested)
+
+    def _between(self, place: int) -> Sequence[Word]:
+        """The words up to the place that are no commands'."""
+        first = self._word
+        while self._word < len(self._words) and self._words[self._word].start < place:
+            self._word += 1
+        return [word for word in self._words[first : self._word] if word.start >= self._end]
+
+
+def _is_sum(piece: Piece) -> bool:
+    return piece.kind == "arithmetic" or (piece.kind == "command" and piece.value.lstrip().startswith("expr "))
 
 
 def _resolves(word: Word) -> bool:
