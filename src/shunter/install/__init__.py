@@ -3,8 +3,13 @@
 values.py       what can be set (the chart's values)
 template.py     objects with holes and conditions: filled in here, or written as a Helm chart by scripts/generate.py
 manifests.py    the template of the installation, and `manifests(values)`
+workload.py, webhooks.py, rbac.py    Deployment and what stands around it; webhook configurations; roles of operator and users
+ui.py           the web page; monitoring.py, alerts.py, dashboard.py, expressions.py: Prometheus and Grafana
+kinds.py, names.py, objects.py, resources.py    kinds that are off; names and labels; how objects are made
 changes.py      pure: what is written, left alone, pruned, and what `uninstall` removes and keeps
 preflight.py    pure: what speaks against installing
 installing.py   thin: asks preflight, applies, prunes; waiting.py waits for the pods
 removing.py     thin: `uninstall` removes, and refuses CRDs that still have jobs
+
+Tests: tests/install; what the objects are in test_chart.py and test_kustomize.py there.
 """

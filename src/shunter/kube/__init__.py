@@ -1,13 +1,16 @@
 """Talks to any Kubernetes API server, in client-go's architecture: reflector, indexed store, work queue, controller.
 
-client.py, transport.py, http/    requests, and how they travel; retry.py: which are sent again; errors.py: refusals as exceptions
+client.py, transport.py, http/    requests, and how they travel; answers.py: decoded; retry.py: which are sent again
+errors.py, refused_fields.py      refusals as exceptions; which fields they are about, and positions.py: in which line
+served_fields.py, discovery.py    whether the server's schema has a field; which resource a kind is
 kubeconfig.py, credentials.py     where the server is, and the namespace of the context; who we are: tokens, certificates,
                                   exec plugins
+access.py, reviews.py, metrics_access.py    what we may do; whose a token is, and what they may; who may read /metrics
 cache/                            list and watch of a collection (reflector), the store, informers
 controllers/                      queues, plans and their execution, leader election
 watching.py                       the same for a few objects, without a cache
 webhooks/, tls/                   admission webhooks; certificates
-manifests.py, discovery.py        files of objects; which resource their kind is
+manifests.py                      files of objects
 merge_patch.py, json_patch.py     patches as values
 pods/                             logs, and commands in containers
 events.py, metrics.py, health.py, logs.py    what a process tells of itself

@@ -5,9 +5,15 @@
     result = size("Llama-3.1-8B", SizeOptions(seq=4096))
     result.choices[0].verdict, result.needs.memory.total       # "fits", bytes a GPU
 
-Pure but for reading a config.json, prices and the nodes of a cluster. models.yaml, gpus.yaml and instances.yaml hold the facts,
-`formulas` the arithmetic, `fits` the verdicts, `manifests` what is applied; docs/sizing.md says how far off the formulas were
-against published measurements.
+shapes.py, config_json.py     models, by models.yaml or their config.json
+formulas.py                   bytes by term, operations a token; throughput.py: how long it takes
+fits.py, levers.py            the verdicts (fits, tight, no); what to change when nothing fits
+instances.py, nodes.py, prices.py    machines (instances.yaml, gpus.yaml), those of a cluster, and what they cost
+options.py, sizing.py, report.py     what is asked; the estimate; as text
+manifests/                    what is applied
+
+Pure but for reading a config.json, prices and the nodes of a cluster; docs/sizing.md says how far off the formulas were against
+published measurements.
 """
 
 from __future__ import annotations

@@ -1,1 +1,10 @@
-"""What commands show on a terminal."""
+"""What commands show on a terminal.
+
+console.py               colours, pipes, `-o json`
+display.py, log_printing.py    a followed job; `logs`
+job_screen.py, live.py   `top`; screens drawn again and again
+progress.py              a bar; slow_server_notice.py: a cluster that lets wait
+diagnosed.py, saved.py   the doctor's cause and the newest checkpoint beside a job
+
+Tests: tests/cli/output; display.py and log_printing.py in tests/jobs/following/test_follower.py.
+"""

@@ -1,4 +1,9 @@
 """Follows one job to its end: shows its logs, conditions and causes on a display, and reports how it ended.
 
+follower.py          conditions, warning events and logs of all containers
+buffered_notes.py    notes stay out of the middle of a traceback
+obstacle.py          what keeps it from training, once; last_pods.py: which pods tell why it failed
+outcome.py           how it ended, in words; display.py: standard output and error
+
 Tests: tests/jobs/following; causes of whole jobs in tests/e2e/test_causes.py.
 """

@@ -1,1 +1,9 @@
-"""Admission webhooks: the server, and its registration at an API server."""
+"""Admission webhooks.
+
+server.py            AdmissionReviews and their answers
+registration.py      what an API server is told: URL or Service, authority, rules
+canary.py            whether requests reach the webhooks
+admission_wait.py    writes that wait for a webhook that does not answer yet
+
+Tests: tests/kube/webhooks; registration.py in test_server.py there.
+"""

@@ -1,6 +1,13 @@
 """The built-in kinds: what kubectl, SDKs and controllers use of Kubernetes' own. A module per family.
 
-What kinds refuse, default and warn of stands with the kind, or in rules/, pod/ and job/.
+pods.py, pod/             pods: admission, reset of fields; their rules and defaults
+jobs.py, job/             Jobs and CronJobs; their rules
+workloads.py              apps/v1; services.py: addresses and node ports
+storage.py, config.py     claims, volumes, StorageClasses; ConfigMaps and Secrets, `immutable`
+access.py, namespaces.py, scheduling.py, autoscaling.py    RBAC; Namespaces; PriorityClasses; HorizontalPodAutoscalers
+webhooks.py, policies.py, custom_definitions.py    admission webhooks; ValidatingAdmissionPolicies; CustomResourceDefinitions
+events.py, plain.py       Events in two groups; kinds that are only kept
+rules/                    what the others refuse; typed.py: how a kind gets its schema
 
 Tests: tests/cluster/apiserver/builtin; requests and the answers of a real kube-apiserver in tests/vectors/cases (builtin-*.yaml,
 refused-*.yaml).

@@ -1,5 +1,9 @@
 """What `kubectl get` shows: columns and cells of each built-in kind, as data and small pure functions.
 
+pod.py, workloads.py, core.py, network.py, storage.py    by family of kinds; pod.py: the STATUS of a pod
+custom.py, json_path.py    additionalPrinterColumns
+columns.py, tables.py      ages and labels in cells; `Table` and `PartialObjectMetadata`
+
 Source: k8s.io/kubernetes `pkg/printers/internalversion` (1.36). A kind without a printer shows its name and when it was created.
 
 Tests: tests/cluster/apiserver/printers; tests/vectors/cases/tables.yaml.

@@ -1,5 +1,11 @@
 """The scheduler: which node runs a pending pod.
 
-Rules of kube-scheduler's filters that concern a single machine: node selector and required node affinity, taints, resources,
-number of pods. Not looked at: pod affinity, topology spread, host ports, volumes, preemption.
+Rules of kube-scheduler's filters that concern a single machine. Not looked at: pod affinity, topology spread, host ports,
+volumes, preemption.
+
+fit.py           node selector, required node affinity, taints, resources, number of pods, and the words when a node does not fit
+claims.py        claims that are missing or not bound yet
+plan.py          the node, or condition and event
+resources.py, pod.py    what a node has left; what a pod asks
+controller.py    the shell
 """

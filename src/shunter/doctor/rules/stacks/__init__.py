@@ -1,4 +1,8 @@
 """H: what stacks say.
 
+h01_hung, h03_all_wait    some ranks wait for others that do not come; all wait
+h02_data                  a DataLoader
+h04_recorder              collectives of flight recorders that differ
+
 Tests: by the id of the rule in expected.yaml of tests/doctor/corpus; more of each rule in tests/doctor/rules/stacks.
 """
