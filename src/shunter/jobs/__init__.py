@@ -2,9 +2,11 @@
 
     job + pods + events + JobSets + Workloads --evidence--> why it does not train        (operator.causes decides)
     job + pods --training_pods--> the pods that train, by rank        pure
+    job + JobSet + pods --pods_up--> how many ranks are up, of how many        pure; jobsets reads the JobSets
     what a program reported --operator.training_progress--> steps, time left, warnings        pure; progress_text words them
     lines of logs --logs.progress, logs.metrics, logs.checkpoints--> the same without reports, metrics, checkpoints        pure
     job + pods + what logs tell --rank_states, differing_ranks, curves, timeline--> what a person looks at        pure
+    curves --plot--> text; ages, condition_sentences: how long ago, and what a condition means
     watches --following--> a display, and how the job ended
 
     a name --finding--> the job that it means, and its pods        listing, description, job_view: all jobs, one job, one job live

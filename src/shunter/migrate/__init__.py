@@ -8,7 +8,11 @@ survey/       what there is of v1, for people: inventory, neighbours, scan, repo
 proof/        how far a conversion is proved, from the text of the result to the pods of both sides
 conversion/   from a v1 job, where it stands, to a TrainJob and its runtime, and their texts
 pods/         the pods of both generations, made in memory     v1_texts/    what texts say of v1, line by line
-findings, paths, options and the other modules here: what all of them use
+
+findings, catalogue, grouping, excerpts    topics and findings; all topics; equal ones together; how much of a text is shown
+options, paths        what a user decides of a conversion; places of values
+parallel, writing     several processes; files that are either old or new
+own_files, run_verdicts    files of ours that scans pass over; verdicts of comparisons
 """
 
 from __future__ import annotations

@@ -1,11 +1,17 @@
 """Moves the jobs of a cluster by a plan that people read and edit: plan, apply, status, rollback, cleanup.
 
-    plan      decisions about every v1 job              planning.py (pure) -> plan.py (the file)
-    apply     plan + conversions -> steps -> writes     steps.py (pure), applying.py (writes)
+    plan      decisions about every v1 job              gathering.py (reads), planning.py (pure) -> plan.py (the file)
+    apply     plan + conversions -> steps -> writes     run_plan.py: freeze.py, then waves; steps.py (pure), applying.py (writes)
+              whether a step is written                 step_decisions.py (pure); copies.py: jobs before they are deleted
+              jobs that others manage                   source_patches.py: a file that says what to change there
     journal   each write, before and after it is made   journal.py: a synced file, and ConfigMaps
+    status    how far each job is                       plan_progress.py (pure)
     rollback  journal + current objects -> undo steps   undo_steps.py (pure), cluster_view.py (reads), rolling_back.py (writes)
-    cleanup   v1 jobs that may be deleted               cleanup_candidates.py, waiting_train_jobs.py (pure), saved_runs.py (files)
+    cleanup   v1 jobs that may be deleted               cleanup_candidates.py, waiting_train_jobs.py, v1_origins.py (pure),
+                                                        saved_runs.py (files), comparisons.py (verdicts on TrainJobs)
     finalize  v1's definitions, last of all             v1_definitions.py (pure), remove_v1.py (writes)
+
+marks.py: annotations. backup/, readiness/ and runs/ are `backup` and `restore`, `assess`, `compare` and `test`.
 
 Three guarantees: a finished training is never started again; no training is lost (after every write each exists as a v1 job or as
 a TrainJob); and objects that others manage, or have changed since, are not touched but reported.

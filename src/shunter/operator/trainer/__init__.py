@@ -1,16 +1,21 @@
 """trainer.kubeflow.org/v1alpha1: a TrainJob and its runtime become a JobSet.
 
-render.py                   from both to the wanted objects, through one `Model` that the plugins change in turn
-plugins/                    what a framework or a gang scheduler adds: a module each, and a line in the table there
-plan.py                     what is written of it, and the status; reconciler.py reads the caches for it
+render.py                   from both to the wanted objects, through one `Model` (model.py) that the plugins change in turn
+plugins/, plugin.py         what a framework or a gang scheduler adds: a module each, and a line in the table there; the phases
+rendezvous.py               numNodes, address and port at which processes meet, shared by frameworks
+plan.py                     what is written of it, and the status; reconciler.py reads the caches (views.py) for it
 resumption.py, stored_lists.py    a suspended JobSet that goes on, or is made anew
 deadline.py, ttl.py         activeDeadlineSeconds; a failed job whose JobSet is gone
 snapshot.py                 the runtime as it was when the job first met it
+runtime_spec.py             runtimes, snapshots and patches of a wrong shape are refused with the field
 status.py, obstacles.py     conditions; why objects cannot be made (Created=False)
-failures.py, failed_pods.py what failed in its pods
+failures.py, failed_pods.py what failed in its pods, those that were replaced included
 admission.py                the webhooks: whether the runtime is there; other refusals are in api/trainer and plugins/
-statusserver/               what programs report of their progress
+go_types.py                 wrong types in a TrainJob, in the words of Go's decoder
+statusserver/               what programs report of their progress; metrics.py: counters of jobs
 resources.py, strategic_merge.py, upserts.py    GPUs and CPUs of a node; runtimePatches; lists of containers
+controllers.py              which changes wake a job
 
-Tests: tests/operator/trainer; lives as upstream's Trainer was recorded to live them in tests/recordings/v2 (test_recordings.py).
+Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py in tests/operator/test_wakes.py; lives
+as upstream's Trainer was recorded to live them in tests/recordings/v2 (test_recordings.py).
 """

@@ -6,13 +6,16 @@ policies/                   the fields of runPolicy and restartPolicy, and elast
 replica_sync.py             pods and services of all kinds but MPIJob, and failed pods that are replaced; mpi/: those of MPIJobs
 replicas.py, services.py    a pod and a service as they are written; init_template.py: init containers of Workers
 names.py, ports.py          names and labels; the port at which pods meet
-status.py, conditions.py    counters of roles, and the conditions
-failures.py, failure_record.py    what failed: as events, and in the status
+children.py, observed.py    which pods and services are a job's, and adopted; what a plan sees
+status.py, conditions.py    counters of roles, and the conditions; progress.py: both while a plan is made
+failures.py, failure_record.py    what failed: as events, and in the status; pod_warnings.py: events about pods with problems
 gang.py, autoscaler.py      PodGroup and HorizontalPodAutoscaler; prerequisites.py: what a job says while these are refused
 admission.py                the webhooks: what they refuse is in api/training
-metrics.py                  counters of jobs
+metrics.py                  counters of jobs; writes.py: events of writes; controllers.py: which changes wake a job
 
 Shared code never asks which kind it has: it asks the `Framework`. A further kind is a module in `frameworks/`.
 
-Tests: tests/operator/training; lives of jobs as upstream's Training Operator was recorded to live them in tests/recordings/v1.
+Tests: tests/operator/training; names that are too long in test_kinds.py, prerequisites.py in test_gang.py and test_autoscaler.py
+there, controllers.py in tests/operator/test_wakes.py; lives of jobs as upstream's Training Operator was recorded to live them in
+tests/recordings/v1.
 """

@@ -1,13 +1,21 @@
 """What starts the training in a container: `understood(container)`, read from texts alone.
 
-shell_words, shell    shell text as commands and words, each with its place
-python_code           the environment variables that Python code reads
+shell_words, shell, shells    shell text as commands and words, each with its place; `bash -c TEXT`
 arguments             options of a program
-wrappers              programs that start another one
+wrappers              programs that start another one: `nohup`, `env`, `uv run`
 launchers, launcher_options    torchrun, accelerate, deepspeed, mpirun, horovodrun, plain python
-mounted_files         scripts in ConfigMaps
+mounted_files         scripts in ConfigMaps; encoded: texts in base64
 understanding         all of it together
 rewriting             the same command started by torchrun, or with another option
+unread_variables      whether a variable is read by nothing
+
+What programs read of their own pod (host name, rank, variables): reads says which reads decide; pod_reads: of a whole container.
+
+shell_reads, shell_values, shell_programs, shell_starts    in shell text
+python_reads, python_sources, python_code, python_commands, inline_python, nested_programs    in Python
+mentions              in texts of other languages
+
+Tests: tests/migrate/conversion/launch; what is read in test_reads.py there and in tests/scenarios/migrate/pod-reads.
 """
 
 from shunter.migrate.conversion.launch.launchers import Launcher, Started

@@ -1,4 +1,9 @@
 """What built-in kinds may say, beside pods, Jobs and those whose rules stand with their kind.
 
+workloads.py, workload_status.py    ReplicaSets, Deployments, DaemonSets, StatefulSets; their counts
+autoscalers.py, disruption_budgets.py, quotas.py    HorizontalPodAutoscalers; PodDisruptionBudgets; ResourceQuotas, LimitRanges
+network_policies.py, ingresses.py, endpoints.py     by these names
+nodes.py, drivers.py, resources.py    Nodes, RuntimeClasses, Leases; CSI; names and amounts of resources
+
 Tests: tests/cluster/apiserver/builtin/rules, tests/vectors (`refused-*`).
 """
