@@ -9,5 +9,6 @@ topics.py           what is told
 selector_texts.py   a manifest's text with another selector in it
 checks.py           all of it over an input, beside the scan of everything that is passed on
 
-Tests: tests/migrate/survey/neighbours, where test_checks.py asks for all modules together; tests/scenarios/migrate/neighbours.
+Tests: tests/migrate/survey/neighbours, where test_checks.py asks for changes.py and the others together;
+tests/scenarios/migrate/neighbours.
 """

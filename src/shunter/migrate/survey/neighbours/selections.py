@@ -68,7 +68,7 @@ class Selection:
     consequence: str
     namespaces: frozenset[str] | None
     namespace_labels: Json | None = None
-    """A selector of the namespaces, instead of names."""
+    """A selector of namespaces; those that `namespaces` names count as well, as in terms of affinities."""
     of_services: bool = False
     only_reads: bool = False
     """Whether it only collects metrics, so that additional pods do no harm."""
@@ -89,7 +89,8 @@ class Selection:
         are not `known` may have the required ones."""
         if self.namespace_labels is not None:
             is_open = not namespace or (namespace not in known and _requires_more_than_name(self.namespace_labels))
-            return is_open or selects(self.namespace_labels, {_NAMESPACE_NAME: namespace, **known.get(namespace, {})})
+            is_named = namespace in (self.namespaces or ())
+            return is_open or is_named or selects(self.namespace_labels, {_NAMESPACE_NAME: namespace, **known.get(namespace, {})})
         return self.namespaces is None or not namespace or namespace in self.namespaces or "" in self.namespaces
 
 
@@ -148,8 +149,7 @@ def _terms(value: Any, source: SourceObject, path: Path) -> Iterator[Selection]:
         if found is not None:
             names = _list(value.get("namespaces"))
             scope = _well_formed(value.get("namespaceSelector"), "selector")
-            own = frozenset(map(str, names)) if names else frozenset({source.namespace})
-            namespaces = None if scope is not None else own
+            namespaces = frozenset(map(str, names)) if names or scope is not None else frozenset({source.namespace})
             consequence = "the constraint is without effect, or can never be met"
             yield Selection(source, (*path, "labelSelector"), "selector", found, consequence, namespaces, scope)
         for key, inner in value.items():
