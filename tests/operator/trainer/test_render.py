@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import pytest
 
 from jobset_parts import environment, node, replicated_job
 from shunter.api.meta import Json
-from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.render import jobset_for
 from shunter.operator.trainer.runtimes import shipped
-
-MakeTrainJob = Callable[..., TrainJob]
-MakeRuntime = Callable[..., Json]
-
-
-def test_an_empty_command_takes_the_runtimes_away_and_an_absent_one_keeps_it(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime
-) -> None:
-    runtime = make_runtime(node={"command": ["base"], "args": ["-x"]})
-    emptied = node(jobset_for(make_trainjob(trainer={"command": [], "args": ["-y"]}), runtime))
-    assert ("command" in emptied, emptied["args"]) == (False, ["-y"])
-    kept = node(jobset_for(make_trainjob(trainer={}), runtime))
-    assert (kept["command"], kept["args"]) == (["base"], ["-x"])
+from trainer_plans import MakeRuntime, MakeTrainJob
 
 
 def test_plain_runtimes_ignore_resources_without_a_policy(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
@@ -75,24 +61,6 @@ def test_quantities_are_written_as_the_api_server_keeps_them(make_trainjob: Make
         "containers"
     ]
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "2"}, "requests": {"cpu": "500m", "memory": "1Gi"}}
-
-
-def test_nothing_is_added_to_labels_and_the_job_owns_the_jobset(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-    metadata = jobset_for(make_trainjob(metadata={"labels": {"team": "red"}}), make_runtime())["metadata"]
-    assert metadata == {
-        "name": "mnist",
-        "namespace": "team-a",
-        "ownerReferences": [
-            {
-                "apiVersion": "trainer.kubeflow.org/v1alpha1",
-                "kind": "TrainJob",
-                "name": "mnist",
-                "uid": "u1",
-                "controller": True,
-                "blockOwnerDeletion": True,
-            }
-        ],
-    }
 
 
 def test_a_variable_without_a_name_that_came_past_the_schema_is_told(
