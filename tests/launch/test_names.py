@@ -1,4 +1,4 @@
-"""What a job is called that was given no name."""
+"""What a job is called that was given no name, and one that runs again."""
 
 from __future__ import annotations
 
@@ -48,3 +48,24 @@ def test_a_job_that_runs_again_gets_the_next_number_of_its_program(name: str, ti
 def test_a_name_that_is_taken_gets_the_next_number() -> None:
     assert free_name("train", {"train-2"}) == "train"
     assert free_name("train", {"train", "train-2", "train-4"}) == "train-3"
+
+
+@pytest.mark.parametrize(
+    ("name", "rerun_of", "there", "made"),
+    [
+        ("bert", "", {"bert"}, "bert-2"),
+        ("bert", "", set(), "bert-2"),
+        ("bert", "", {"bert", "bert-2"}, "bert-3"),
+        ("bert-2", "bert", {"bert-2"}, "bert-3"),
+        ("bert-9", "bert", {"bert-9", "bert-10"}, "bert-11"),
+        ("resnet-50", "", {"resnet-50"}, "resnet-50-2"),
+        ("resnet-50-2", "resnet-50", {"resnet-50"}, "resnet-50-3"),
+        ("exp-2024", "", {"exp-2024"}, "exp-2024-2"),
+        ("bert-1", "bert", {"bert-1"}, "bert-1-2"),
+        ("other", "bert", {"other"}, "other-2"),
+    ],
+)
+def test_a_job_never_gets_its_own_name_or_an_earlier_one(name: str, rerun_of: str, there: set[str], made: str) -> None:
+    """And a number that its user gave stays: `resnet-51` is another model."""
+    first = first_name(name, rerun_of=rerun_of)
+    assert free_name(first, there | earlier_names(name, first)) == made

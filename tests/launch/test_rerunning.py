@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import copy
 
-import pytest
-
 from shunter.api.meta import Json
 from shunter.launch.code.delivery import MountedCode
 from shunter.launch.marks import RERUN_OF
-from shunter.launch.names import earlier_names, first_name, free_name
 from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime
@@ -35,24 +32,3 @@ def test_what_runs_a_program_again_is_copied_by_the_same_rule() -> None:
     assert again["metadata"]["annotations"] == {**first["metadata"]["annotations"], "note": "mine", RERUN_OF: "train"}
     assert again["spec"]["runtimePatches"][1:] == [{"manager": "mine.example.com", "trainingRuntimeSpec": {"b": 2}}]
     assert not {"suspend", "managedBy"} & set(again["spec"])
-
-
-@pytest.mark.parametrize(
-    ("name", "rerun_of", "there", "made"),
-    [
-        ("bert", "", {"bert"}, "bert-2"),
-        ("bert", "", set(), "bert-2"),
-        ("bert", "", {"bert", "bert-2"}, "bert-3"),
-        ("bert-2", "bert", {"bert-2"}, "bert-3"),
-        ("bert-9", "bert", {"bert-9", "bert-10"}, "bert-11"),
-        ("resnet-50", "", {"resnet-50"}, "resnet-50-2"),
-        ("resnet-50-2", "resnet-50", {"resnet-50"}, "resnet-50-3"),
-        ("exp-2024", "", {"exp-2024"}, "exp-2024-2"),
-        ("bert-1", "bert", {"bert-1"}, "bert-1-2"),
-        ("other", "bert", {"other"}, "other-2"),
-    ],
-)
-def test_a_job_never_gets_its_own_name_or_an_earlier_one(name: str, rerun_of: str, there: set[str], made: str) -> None:
-    """And a number that its user gave stays: `resnet-51` is another model."""
-    first = first_name(name, rerun_of=rerun_of)
-    assert free_name(first, there | earlier_names(name, first)) == made

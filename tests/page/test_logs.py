@@ -196,3 +196,13 @@ async def test_the_file_holds_what_was_written_with_the_names_of_containers() ->
     server = LogServer([pod(0), pod(1)], written)
     assert await whole(server) == b"[node-0] a\n[node-0] bc\n[node-0] \x1b[31md\n[node-1] e\n[node-1] no end\n"
     assert await whole(server, 1) == b"e\nno end\n"
+
+
+async def test_of_more_than_32_containers_32_are_followed_and_it_is_said() -> None:
+    pods = [pod(index) for index in range(34)]
+    server = LogServer(pods, {f"bert-node-0-{index}": [b"hello\n"] for index in range(34)})
+    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery(follow=True))]
+    assert [note for frame in found for note in frame.notes] == ["2 containers of 34 not followed: choose at most 32 ranks."]
+    assert len({name for name, _ in server.asked}) == 32
+    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery())]
+    assert [note for frame in found for note in frame.notes] == []

@@ -5,6 +5,7 @@ run.py         `run` and its exit code, for manifests and, with program.py, for 
 following.py   follows a job that was started until it ends or --timeout, and reports how it ended
 target.py      the cluster of a command; its default namespace comes from shunter/kube/kubeconfig.py
 clusters.py    `up`, `down`, `status`; install.py: `install`, `uninstall`
+doctor.py      `doctor`; its exit code is decided in shunter/doctor/verdicts.py
 tracking.py    what `run` and `describe` say of MLflow
 options/       how options are declared and read; output/ how results are shown
 migrate/       `migrate VERB`

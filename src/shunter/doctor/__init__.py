@@ -12,7 +12,7 @@ places.py, launcher.py            which ranks are in which pod; whether the laun
 finding.py, jobsets.py            which job is meant; JobSets that people made themselves
 rights.py, debug_containers.py    what the user may do; where an image has no py-spy
 redaction.py, recording.py        without credentials; `--record` and `--from`
-verdicts.py, text.py              the answer as values (`-o json`), and as text
+verdicts.py, text.py              the answer as values (`-o json`) with the exit code, and as text
 
 `operator.causes` decides from API evidence why a job does not train; the K rules carry that into
 verdicts and decide nothing twice.

@@ -2,7 +2,7 @@
 
     job + pods + events + JobSets + Workloads --evidence--> why it does not train        (operator.causes decides)
     job + pods --training_pods--> the pods that train, by rank        pure
-    job + JobSet + pods --pods_up--> how many ranks are up, of how many        pure; jobsets reads the JobSets
+    job + JobSet + pods --pods_up--> how many ranks are up, of how many; of a mirrored job by its status        pure
     what a program reported --operator.training_progress--> steps, time left, warnings        pure; progress_text words them
     lines of logs --logs.progress, logs.metrics, logs.checkpoints--> the same without reports, metrics, checkpoints        pure
     job + pods + what logs tell --rank_states, differing_ranks, curves, timeline--> what a person looks at        pure
@@ -13,6 +13,6 @@
     what failed --failures, failure_record, last_log_lines--> by whose fault, in whose words
     texts that leave the cluster --masking--> without credentials        pure
 
-`shunter run` and its Python counterpart follow jobs by this, the migration reads runs by it. Only deletion.py writes to a
-cluster.
+jobsets reads the JobSets of all. `shunter run` and its Python counterpart follow jobs by this, the migration reads runs by it.
+Only deletion.py writes to a cluster.
 """

@@ -13,7 +13,9 @@ needs no cluster: it returns the ConfigMaps and the TrainJob, ready for `kubectl
 
 options.py, option_texts.py       what may be asked for, and how it is written on a command line
 programs.py, code/                the program and its directory; which files travel, and how
-objects.py, mounts.py, names.py   the objects; what pods mount; the name of a job that was given none
+objects.py, mounts.py             the objects; what pods mount. `$(NAME)` of arguments is kept as it is by
+                                  cluster/node/content/expansion.py
+names.py                          the name of a job that was given none, and of one that runs again: never one of before
 runtimes/, checkpoints/           the runtime that a program starts from; where checkpoints go
 fabric.py, fabric_objects.py      the fast network: profile and devices; in objects
 tracking.py, secret_names.py      MLflow's variables; variables that hold secrets

@@ -193,3 +193,9 @@ def test_rows_of_jobs_that_did_not_change_are_the_same_objects() -> None:
     after = {row.id: row for row in view.rows(Observed({"pytorchjobs": objects}, {}), 0.0)["jobs"]}
     assert after["a"] != before["a"]
     assert after["b"] is before["b"]
+
+
+def test_why_is_read_soon_after_a_change_and_every_5_seconds_and_a_log_every_15() -> None:
+    found = {reading.name: (reading.seconds, reading.settle) for reading in Jobs("").readings}
+    assert found["why"] == (5.0, 0.3)
+    assert LOG_SECONDS == 15.0

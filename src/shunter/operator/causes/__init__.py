@@ -1,6 +1,7 @@
 """Why a job does not train. Pure; input is plain JSON of the job and of what was read beside it.
 
-job.py          the order in which causes are checked; causes in the job itself and in objects that were rejected
+job.py          the order in which causes are checked; causes in the job itself (suspended, managedBy, mirrored by MultiKueue)
+                and in objects that were rejected
 blocked_pod.py  what blocks one pod, and the priority of these causes
 pods.py         causes in a pod: volumes, images, crash loops
 placement.py    why a pod has no node, alone or with its gang

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster.controllers.scheduler.pending import HELPLESS, NOW, node, outcome, pod
-from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly
+from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
 from shunter.kube.controllers.plan import Create, Patch
 
 
@@ -52,3 +52,8 @@ def test_unless_strict_a_pod_still_waits_for_a_node_that_somebody_closed(closed:
     (binding,) = plan(Observed(pod=pod(), nodes=(node(**closed), node("two"))), NOW).writes
     assert isinstance(binding, Create)
     assert binding.body["target"]["name"] == "two"
+
+
+def test_the_line_is_by_priority_then_by_age() -> None:
+    pods = [pod("young", age=1), pod("old", age=9), pod("low", age=99, priority=-1), pod("high", priority=5)]
+    assert [one.metadata.name for one in sorted(pods, key=turn)] == ["high", "old", "young", "low"]

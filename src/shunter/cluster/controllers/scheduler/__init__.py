@@ -5,7 +5,7 @@ volumes, preemption.
 
 fit.py           node selector, required node affinity, taints, resources, number of pods, and the words when a node does not fit
 claims.py        claims that are missing or not bound yet
-plan.py          the node, or condition and event
+plan.py          whose turn it is (priority, age); the node, or condition and event
 resources.py, pod.py    what a node has left; what a pod asks
 controller.py    the shell
 """

@@ -1,6 +1,6 @@
 """What a container finds: its image, environment, volumes, and the objects that these refer to.
 
-images.py, image_environments.py          what `image:` means here; environments of `shunter images add`
+images.py, image_environments.py          what `image:` means here, and with --strict-images nothing; environments of `images add`
 environment.py, expansion.py              env and envFrom, command and args; `$(VAR)`
 downward.py, service_links.py             the downward API; variables of Services
 substitution.py                           addresses, ports and paths at level `plain`

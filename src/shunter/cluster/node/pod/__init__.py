@@ -2,7 +2,7 @@
 
 lifecycle.py           pure: which container starts, and when it starts again (CrashLoopBackOff)
 worker.py              thin: does it
-container_start.py     from a pod to running containers
+container_start.py     from a pod to running containers; ErrImagePull, CreateContainerConfigError
 container_attempts.py  how one run of a container ended: exit code, reason (OOMKilled, Error), termination message
 probing.py, hooks.py   postStart, preStop and probes; grpc_probe.py asks those of kind grpc
 stopping.py            preStop, SIGTERM, SIGKILL
