@@ -1,4 +1,4 @@
-"""`shunter migrate VERB`: a module a verb, with its name; no logic of their own. A verb is imported when it runs.
+"""`shunter migrate VERB`: a module per verb, without logic of its own. A verb is imported when it runs.
 
 convert, validate, diff, explain, report, scan, inventory    of files or a cluster: migrate/conversion, proof, survey
 assess, backup, restore, plan, apply, status, rollback, cleanup    of a cluster: migrate/moving; apply.py has `live-migrate`
@@ -55,7 +55,7 @@ class Verbs(LazyGroup):
     }
 
     def invoke(self, context: Any) -> Any:
-        """Raises what the verb raises, with FAILED as its exit code unless the verb is `diff`."""
+        """Raises the errors of the verb, with FAILED as exit code unless the verb is `diff`."""
         collect_seldom()
         try:
             return super().invoke(context)

@@ -1,4 +1,4 @@
-"""`migrate apply`, and `live-migrate`, which plans and applies in one go."""
+"""`migrate apply`, and `live-migrate`, which plans and applies in one step."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ def resumed(path: Path, target: Target, plan_options: PlanOptions) -> Plan:
     """The plan in a file that is there, which is gone on with as it is; says so, and what is not in it. InputError when it is of
     another cluster, or not what is wished for."""
     plan = read(path)
-    for flag, there, wanted in (
+    for flag, present, given in (
         ("--strategy", plan.strategy, plan_options.strategy),
         ("--namespace", ", ".join(plan.namespaces) or "all", ", ".join(plan_options.namespaces) or "all"),
     ):
-        if there != wanted:
+        if present != given:
             raise InputError(
-                f"--plan {path}: the plan {plan.id} already exists, with {flag} {there} instead of {wanted}.",
+                f"--plan {path}: the plan {plan.id} already exists, with {flag} {present} instead of {given}.",
                 "Name another file with --plan.",
             )
 
@@ -153,7 +153,7 @@ def applied(
     yes: bool,
     keep: Callable[[], None] = lambda: None,
 ) -> None:
-    """Shows what is going to be done, asks, does it; before its first write it calls `keep`."""
+    """Shows the steps, asks for confirmation, executes them; calls `keep` before the first write."""
 
     async def run() -> bool:
         async with target.client as client:
@@ -186,7 +186,7 @@ def applied(
 
 
 def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, dry_run: bool, yes: bool) -> None:
-    """Deletes v1's definitions where nothing needs them."""
+    """Deletes the CRDs of v1 if nothing needs them."""
 
     async def run() -> bool:
         async with target.client as client:

@@ -52,7 +52,7 @@ def assess(
     Reads, sends dry runs and checks your permissions; changes nothing. What you may not read is reported as unknown.
     Exit codes: 0 READY or PARTIAL, 4 BLOCKED (with --strict also PARTIAL).
     """
-    wanted = chosen(checks or [])
+    selected = chosen(checks or [])
     options = flags.meaning(suspend=True, suffix=suffix)
     target = connect(kubeconfig, context)
 
@@ -62,7 +62,7 @@ def assess(
             return await gathering.gather(client, namespaces or [], options)
 
     with errors().status("looking at the cluster"):
-        found = assessed(asyncio.run(gather()), wanted)
+        found = assessed(asyncio.run(gather()), selected)
     if as_json or form is Form.json:
         print_as(msgspec.to_builtins(found), Output.json)
     else:
@@ -72,16 +72,16 @@ def assess(
 
 
 def show(found: Assessment, cluster: str) -> None:
-    """On standard output: each check with its faults, the verdict, and what to do, numbered."""
+    """Prints each check with its faults, the verdict, and the numbered next steps."""
     table = plain_table("ID", "RESULT", "CHECK")
     for result in found.results:
         table.add_row(result.id, MARKS[result.status, result.impact], escape(result.title))
         if result.why:
             table.add_row("", "", f"[dim]{escape(result.why)}[/]")
-        for said in result.faults:
-            about = f"{said.object}: " if said.object else ""
-            colour = "red" if said.impact == "blocking" else "yellow"
-            table.add_row("", "", f"[{colour}]-[/] {escape(about + said.message)}")
+        for fault in result.faults:
+            about = f"{fault.object}: " if fault.object else ""
+            colour = "red" if fault.impact == "blocking" else "yellow"
+            table.add_row("", "", f"[{colour}]-[/] {escape(about + fault.message)}")
     print_table(table)
     output().print(f"\n[{COLOURS[found.verdict]}]{found.verdict}[/] {escape(cluster)}", soft_wrap=True)
     for number, step in enumerate(found.next, start=1):

@@ -1,4 +1,4 @@
-"""`migrate backup`: all jobs of a cluster as manifests."""
+"""`migrate backup`: writes all jobs of a cluster as manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`migrate cleanup`: v1 jobs whose TrainJobs took their place."""
+"""`migrate cleanup`: deletes v1 jobs that TrainJobs have replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rungs of `migrate validate` for which a cluster is asked."""
+"""The stages of the proof in `migrate validate` that need a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shunter.migrate.proof.rungs.server import asked, not_asked, scratch_namespa
 
 
 def ask_server(ladders: list[Ladder], scratch: str, source: InputOptions) -> list[Ladder]:
-    """Those that hold so far, with the rung `server`."""
+    """The proofs, with the stage `server` for those that hold so far."""
 
     async def climb() -> list[Ladder]:
         higher = []
@@ -41,7 +41,8 @@ def ask_server(ladders: list[Ladder], scratch: str, source: InputOptions) -> lis
 def run_on_embedded_cluster(
     ladders: list[Ladder], others: list[Json], trial_options: TrialOptions, options: Options
 ) -> list[Ladder]:
-    """Those that hold so far, with the rung `smoke`. EnvironmentProblem when the embedded cluster is not up."""
+    """The proofs, with the stage `smoke` for those that hold so far. Raises EnvironmentProblem if the embedded cluster is
+    down."""
     target = connect(None, "")
     if target.embedded is None:
         raise EnvironmentProblem("--smoke runs jobs on the embedded cluster, and KUBECONFIG names another one.", "Unset it.")

@@ -30,7 +30,7 @@ SourcesOption = Annotated[
 
 
 class ComparisonOptions(NamedTuple):
-    """The options of `compare` and `test`. Tolerances are shares (0.01 is 1 %), but for `absolute`."""
+    """The options of `compare` and `test`. Tolerances are shares (0.01 is 1 %), except `absolute`."""
 
     metrics: Annotated[
         list[str] | None,
@@ -46,7 +46,7 @@ class ComparisonOptions(NamedTuple):
         return Tolerance(relative=self.relative, absolute=self.absolute, throughput=self.throughput, first_steps=self.first_steps)
 
     def patterns(self) -> list[MetricPattern]:
-        """The metrics to look for in logs. InputError for one that is none."""
+        """The metrics to look for in logs. Raises InputError for an invalid one."""
         return [metric_pattern(text) for text in self.metrics or []]
 
 
@@ -121,7 +121,7 @@ def compare(
 def _by_plan(
     plan: Path, kubeconfig: Path | None, context: str, names: Sequence[str], comparing: ComparisonOptions, form: Form
 ) -> int:
-    """Shows the comparisons of a plan's jobs; the exit code of the worst."""
+    """Prints the comparisons of a plan's jobs; returns the exit code of the worst."""
     target = connect(kubeconfig, context)
     found = asyncio.run(compared_by_plan(plan, target, names, comparing.tolerance(), comparing.patterns()))
     if form is Form.json:

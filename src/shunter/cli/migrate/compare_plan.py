@@ -1,4 +1,4 @@
-"""`migrate compare --plan`: the jobs of a plan with their TrainJobs, by what `apply` kept of those that it moved."""
+"""`migrate compare --plan`: compares the jobs of a plan with their TrainJobs; for jobs that `apply` moved, the saved runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def compared_by_plan(
 async def _runs(
     client: Client, plan: Plan, path: Path, names: Sequence[str], extra: Sequence[MetricPattern]
 ) -> AsyncIterator[tuple[Run, Run]]:
-    """Both runs of each job; says which jobs are left out, and why."""
+    """Both runs of each job; prints which jobs are left out, and why."""
     jobs = {source.title: source.value for source in (await gathering.read(client, plan.namespaces)).jobs}
     twins = twins_of(plan.id, await listed(client, TRAIN_JOBS, plan.namespaces))
     left_out = []
@@ -69,13 +69,14 @@ async def _runs(
     tell_each("not compared:", left_out)
 
 
-def _is_named(kind: str, name: str, wanted: str) -> bool:
-    wanted_kind, _, wanted_name = wanted.rpartition("/")
-    return name == wanted_name and wanted_kind.lower() in ("", kind.lower())
+def _is_named(kind: str, name: str, given: str) -> bool:
+    given_kind, _, given_name = given.rpartition("/")
+    return name == given_name and given_kind.lower() in ("", kind.lower())
 
 
 async def record_verdict(client: Client, comparison: Comparison) -> None:
-    """Lets `migrate cleanup` know, where the successor is one that a plan made of the original; says why it does not."""
+    """Records the result for `migrate cleanup` if a plan created the successor from the original; prints why if it is not
+    recorded."""
     original, successor = comparison.original, comparison.successor
     try:
         why = await comparisons.record(client, original, successor, comparison.verdict, comparison.unobserved)

@@ -1,4 +1,4 @@
-"""How comparisons of runs are shown, and what they mean to scripts."""
+"""Prints comparisons of runs, and returns their exit codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERDICT_COLOURS = {
 
 
 def shown(comparison: Comparison, form: Form = Form.table) -> int:
-    """Prints the comparison; the exit code that it means."""
+    """Prints the comparison; returns its exit code."""
     if form is Form.json:
         print_as(plain(comparison), Output.json)
     else:
@@ -40,7 +40,7 @@ def shown(comparison: Comparison, form: Form = Form.table) -> int:
 
 
 def print_list(comparisons: Sequence[Comparison]) -> None:
-    """A line for each: the verdict, and what decided it or was not seen."""
+    """Prints a line for each: the verdict, and what decided it or was not observed."""
     table = plain_table("ORIGINAL", "SUCCESSOR", "VERDICT", "WHY")
     for one in comparisons:
         deciding = [aspect for aspect in one.aspects if aspect.decides and aspect.verdict == one.verdict and aspect.why]
@@ -53,7 +53,7 @@ def print_list(comparisons: Sequence[Comparison]) -> None:
 
 
 def exit_code(comparison: Comparison) -> int:
-    """What the comparison means to scripts."""
+    """The exit code of a comparison."""
     codes = {"different": exit_codes.DIFFERENT, "not comparable": exit_codes.FAILED}
     return codes.get(comparison.verdict, exit_codes.OK)
 

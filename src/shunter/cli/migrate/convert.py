@@ -1,4 +1,4 @@
-"""`migrate convert`: v1 jobs in, TrainJobs and runtimes out. Manifests go to standard output, what is told to standard error."""
+"""`migrate convert`: v1 jobs in, TrainJobs and runtimes out. Prints manifests on standard output, findings on standard error."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def convert(
 
 
 def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: Path | None, form: Form) -> None:
-    """Raises InputError for flags that cannot be meant together, and when nothing is to be converted."""
+    """Raises InputError for flags that exclude each other, and if there is nothing to convert."""
     source.require_one_source()
     elsewhere = source.cluster or source.kustomize or source.helm_release
     if in_place and (elsewhere or "-" in (source.files or ())):
@@ -123,7 +123,7 @@ def refuse_contradictions(source: InputOptions, *, in_place: bool, output_dir: P
 
 
 def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]]:
-    """Writes the results; the files that were written, None for standard output, and the texts of manifests."""
+    """Writes the results; returns the written files (None for standard output), and the texts of manifests."""
     if tree.files is not None:
         return tree.write(), [text for text in tree.files.values() if text is not None]
     if form is Form.json:
@@ -135,13 +135,13 @@ def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]
 
 
 def measured(batch: Batch, texts: list[str]) -> list[str]:
-    """How long the jobs were, and the results are; nothing where no manifest was written, or all stand in other objects."""
+    """The lengths of the jobs and of the results; empty if no manifest was written, or all jobs are within other objects."""
     found = sizes(batch, texts)
     return [f"{found}."] if found.jobs and found.train_job_lines else []
 
 
 def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
-    """Forms and paths of the reports. InputError for what is neither."""
+    """Forms and paths of the reports. Raises InputError for an invalid one."""
     if not texts:
         return []
 
@@ -150,14 +150,14 @@ def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
     return report.requested(texts)
 
 
-def write_reports(wanted: list[tuple[str, Path]], batch: Batch, faults: list[Finding]) -> None:
-    """Writes a report in each form to its path, whole or not at all. EnvironmentProblem where that fails."""
-    if not wanted:
+def write_reports(reports: list[tuple[str, Path]], batch: Batch, faults: list[Finding]) -> None:
+    """Writes a report in each form to its path, atomically. Raises EnvironmentProblem if that fails."""
+    if not reports:
         return
 
     from shunter.migrate.survey import report
 
-    for form, path in wanted:
+    for form, path in reports:
         write_whole(path, report.written(form, batch, faults))
 
 
@@ -173,7 +173,7 @@ def said_of(tree: ConvertedTree, changed: list[Path] | None) -> str:
 
 
 def exit_code(findings: Sequence[Finding], *, strict: bool) -> int:
-    """See `exit_codes`."""
+    """The exit code (`exit_codes`)."""
     standing = [finding for finding in findings if not finding.suppressed]
     if any(finding.is_blocking for finding in standing):
         return exit_codes.BLOCKED

@@ -1,4 +1,4 @@
-"""`migrate demo`: a folder of v1 jobs is moved with evidence, on a cluster of its own, by commands that anybody would type."""
+"""`migrate demo`: migrates a folder of v1 jobs with proof, on a temporary cluster, by the commands that a user would type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRAP = "regression"
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and the exit code that shows that it did what it should."""
+    """A command, and its expected exit code."""
 
     title: str
     arguments: tuple[str, ...]
@@ -39,7 +39,7 @@ class Step:
 
 
 def steps(examples: Path, results: Path) -> tuple[Step, ...]:
-    """The move of the example jobs, to the report for those who decide."""
+    """The steps of the migration of the example jobs, up to the report."""
     trap = str(examples / "migration/regression.yaml")
     inputs = ("-f", str(examples / "v1"), "-f", str(examples / "migration"))
     of_trap = (TRAP, "-n", "training")
@@ -105,7 +105,7 @@ def demo(
 
 
 def ends_as_expected(step: Step, environment: Mapping[str, str]) -> bool:
-    """Runs the command of a step, showing it as one types it."""
+    """Prints and runs the command of a step."""
     errors().print(f"\n[bold]{step.title}[/]")
     shown = shlex.join(("shunter", *step.arguments)) + (f" > {shlex.quote(step.into)}" if step.into else "")
     errors().print(f"$ {shown}", style="cyan", soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""`migrate diff`: the pods of a v1 job and of what it becomes, side by side."""
+"""`migrate diff`: the pods of a v1 job and of its conversion, side by side."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def diff(
 
 
 def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bool) -> None:
-    """One job: a title, what is to be looked at, and a line about the rest."""
+    """Prints one job: a title, the differences to review, and a line about expected ones."""
     console = output()
     train_job = conversion.train_job["metadata"]
     name = train_job.get("name") or f"{train_job.get('generateName', '')}*"
@@ -97,8 +97,8 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
     reasons = expected_reasons(comparison)
     if reasons and not full:
         total = sum(count for _, count in reasons)
-        told = "; ".join(f"{reason} ({count})" for reason, count in reasons)
-        console.print(Text(f"  = {total} as expected: {told}.", style="dim"), soft_wrap=True)
+        expected = "; ".join(f"{reason} ({count})" for reason, count in reasons)
+        console.print(Text(f"  = {total} as expected: {expected}.", style="dim"), soft_wrap=True)
 
 
 def _print_block(block: Block) -> None:

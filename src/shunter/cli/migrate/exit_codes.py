@@ -1,10 +1,10 @@
-"""What `shunter migrate` says by its exit code; scripts rely on it."""
+"""The exit codes of `shunter migrate`, a stable interface for scripts."""
 
 OK = 0
 FAILED = 1
-"""The tool could not do its work: wrong flags, unreadable files, no server."""
+"""The command could not run: wrong flags, unreadable files, no server."""
 LOSSY = 2
-"""With --strict: something is lost or means something else."""
+"""With --strict: something is lost or changes its meaning."""
 BLOCKED = 3
 """An object cannot be converted, or must not be used as it is."""
 NOT_READY = 4

@@ -1,4 +1,4 @@
-"""`migrate explain`: what an id, or a field of v1, is about."""
+"""`migrate explain`: explains the id of a finding, or a field of v1."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def show(lines: Iterable[tuple[str, str]]) -> None:
 
 
 def show_all() -> None:
-    """Prints every topic that a finding can be of, then every field of v1 that can be explained."""
+    """Prints every topic of findings, then every field of v1 that can be explained."""
     table = Table(box=None, pad_edge=False)
     for heading in ("ID", "SEVERITY", "IMPACT", "EFFORT", "ABOUT"):
         table.add_column(heading, justify="right" if heading == "EFFORT" else "left")

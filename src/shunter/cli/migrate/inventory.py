@@ -1,4 +1,4 @@
-"""`migrate inventory`: every v1 job, what class of work it is, and what all of them come to."""
+"""`migrate inventory`: lists every v1 job with its class of effort, and the totals."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from shunter.migrate.survey.inventory.taking import InventoryOptions, insides, o
 from shunter.migrate.writing import write_whole
 
 SHOWN = 40
-"""Jobs that a terminal lists one by one; of more it shows the figures."""
+"""The most jobs that are listed one by one; of more only the totals are shown."""
 COLOURS = {"finished": "dim", "owned": "cyan", "blocked": "bold red", "complex": "yellow", "standard": "green", "simple": "green"}
 
 
 class Form(StrEnum):
-    """Values of `--output`. Only `table`, for people, leaves jobs out when there are many."""
+    """Values of `--output`. Only `table` leaves jobs out if there are many."""
 
     table = "table"
     csv = "csv"
@@ -67,7 +67,7 @@ def inventory(
     Read-only. Exit codes: 0, 3 if part of the input could not be read.
     """
     source.require_one_source()
-    wanted = reports.requested(report or (), tuple(FORMS))
+    requested = reports.requested(report or (), tuple(FORMS))
     options = flags.meaning(suspend=source.cluster)
     now = datetime.now(UTC)
     if source.cluster:
@@ -83,7 +83,7 @@ def inventory(
         show(found)
     else:
         sys.stdout.write(FORMS[form](found))
-    for name, path in wanted:
+    for name, path in requested:
         write_whole(path, FORMS[name](found))
     if any(fault.is_blocking for fault in faults):
         raise typer.Exit(exit_codes.BLOCKED)
@@ -117,7 +117,7 @@ def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tup
 
 
 def show(fleet: Fleet) -> None:
-    """Figures, and the jobs where they are few."""
+    """Prints the totals, and the jobs if they are few."""
     for name, value in figures(fleet):
         output().print(f"{name}: {escape(value)}")
     classes = Table(box=None, pad_edge=False)

@@ -1,4 +1,4 @@
-"""What verbs wrote with `-o json`, read again by others."""
+"""Reads files that other verbs have written with `-o json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`migrate plan`: what becomes of each v1 job of a cluster, as a file that people edit."""
+"""`migrate plan`: writes an editable file with the action for each v1 job of a cluster."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from shunter.migrate.writing import write_whole
 
 
 class Strategy(StrEnum):
-    """Values of `--strategy`: wave by wave beside v1, or everything at once after v1 was drained."""
+    """Values of `--strategy`: wave by wave beside v1, or all at once after v1 has drained."""
 
     side_by_side = "side-by-side"
     replacement = "replacement"
 
 
 class Running(StrEnum):
-    """Values of `--running`: what becomes of jobs that run."""
+    """Values of `--running`: the action for running jobs."""
 
     wait = "wait"
     move = "move"
@@ -42,7 +42,7 @@ class Running(StrEnum):
 
 
 class FreezeChoice(StrEnum):
-    """Values of `--freeze`: whether new jobs of v1 are let pass, warned about or refused."""
+    """Values of `--freeze`: whether new v1 jobs are allowed, warned about or refused."""
 
     none = "none"
     warn = "warn"
@@ -122,9 +122,9 @@ def planned_for(target: Target, plan_options: PlanOptions, options: Options, con
 
 
 def tell(found: Plan) -> None:
-    """How many jobs have which action, and what was not seen."""
+    """Prints how many jobs have which action, and what could not be read."""
     counts = Counter(item.action for item in found.items)
-    said = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no v1 jobs"
-    errors().print(f"plan {found.id} ({found.strategy}, freeze {found.freeze}): {said}", soft_wrap=True)
+    actions = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no v1 jobs"
+    errors().print(f"plan {found.id} ({found.strategy}, freeze {found.freeze}): {actions}", soft_wrap=True)
     for what in found.unread:
         note(f"no permission to read, skipped: {what}")

@@ -1,4 +1,4 @@
-"""What `validate` and `diff` have in common: which jobs they are about, and what those became."""
+"""The jobs of `validate` and `diff`, and their conversions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def proven(
     against: Sequence[str],
     configuration: Path | None,
 ) -> Provable:
-    """The jobs with what they became, in the order of the input. InputError when nothing was named, or there is no such job."""
+    """The jobs with their conversions, in the order of the input. Raises InputError if nothing was named, or a job does not
+    exist."""
     source, names = source.with_paths(names)
     source.require_one_source()
     given, faults = source.read()
@@ -57,14 +58,14 @@ def proven(
 
 
 def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], list[Finding]]:
-    """TrainJobs and runtimes of files, and of the cluster where it is named; and what there is to tell of reading files."""
+    """TrainJobs and runtimes of files, and of the cluster if it is named; and the findings about reading files."""
     files = [name for name in against if name != CLUSTER]
     given = provider.read(files)
     beside, unread = runtimes_beside(files, given.objects)
     objects = [found.value for found in [*given.objects, *beside]]
-    told = [*given.findings, *unread]
+    findings = [*given.findings, *unread]
     if CLUSTER not in against:
-        return objects, told
+        return objects, findings
 
     import asyncio
 
@@ -78,4 +79,4 @@ def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], 
                 found += [resource.typed(item) for item in items]
             return found
 
-    return [*objects, *asyncio.run(listed())], told
+    return [*objects, *asyncio.run(listed())], findings

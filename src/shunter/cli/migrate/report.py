@@ -1,4 +1,4 @@
-"""`migrate report`: pages for people who decide, and one for each job."""
+"""`migrate report`: writes an HTML report for decisions, with a page for each job."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def report(
             write_page(output_dir / path, text)
             count += 1
             advance(1)
-    said = verdict(facts)
-    say(f"{said.word}: {said.sentence}")
+    found = verdict(facts)
+    say(f"{found.word}: {found.sentence}")
     say(f"{counted(count, 'file')} in {output_dir}; begin with {output_dir / 'index.html'}")
     if facts.blocking_faults:
         raise typer.Exit(exit_codes.BLOCKED)
 
 
 def write_page(path: Path, text: str) -> None:
-    """Pages are made again at any time, so none waits for the disk. EnvironmentProblem when it cannot be written."""
+    """Writes a page without syncing, as it can be created again. Raises EnvironmentProblem if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

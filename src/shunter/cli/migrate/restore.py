@@ -1,4 +1,4 @@
-"""`migrate restore`: what is in a backup, made again."""
+"""`migrate restore`: creates the objects of a backup again."""
 
 from __future__ import annotations
 

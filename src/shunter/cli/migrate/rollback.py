@@ -1,4 +1,4 @@
-"""`migrate rollback`: what a plan did, taken back."""
+"""`migrate rollback`: undoes the writes of a plan."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def rollback(
 
 
 def say_finished(undos: list[Undo]) -> None:
-    """Says which trainings stay as they are because they have finished; nothing where none has."""
+    """Prints which trainings are kept because they have finished."""
     runtimes = TRAINING_RUNTIMES.kind
     jobs = list(dict.fromkeys(undo.record.job for undo in undos if undo.has_finished and undo.record.kind != runtimes))
     if jobs:
@@ -96,11 +96,11 @@ def say_finished(undos: list[Undo]) -> None:
 
 
 def show_undo(undo: Undo, *, would: bool = False) -> None:
-    """Prints what is done about one write, with the reason; in a preview (`would`) what would be."""
+    """Prints how one write is undone, with the reason; in a preview (`would`) how it would be."""
     word = f"would {undo.verdict}" if would and undo.is_write else undo.verdict
     output().print(f"[{UNDO_COLOURS[undo.verdict]}]{word}[/] {escape(f'{undo.record.title}: {undo.why}')}", soft_wrap=True)
 
 
 def show_failure(undo: Undo, failure: str) -> None:
-    """Prints on standard error why a write was not taken back."""
+    """Prints on standard error why a write was not undone."""
     errors().print(f"[bold red]failed[/] {escape(f'{undo.record.title}: {failure}')}", soft_wrap=True)

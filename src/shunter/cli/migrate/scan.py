@@ -1,4 +1,4 @@
-"""`migrate scan`: what else in a repository speaks of v1."""
+"""`migrate scan`: finds other references to v1 in a repository."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def scan(
 
 
 def show(findings: Sequence[Finding]) -> None:
-    """A line for each group of equal findings, the remedy below the first that has it, and where the others of the group are."""
+    """A line for each group of equal findings, the remedy below the first group that has it, and the places of the others."""
     seen: set[str] = set()
     for group in grouped(finding for finding in findings if not finding.suppressed):
         finding = group.first

@@ -1,4 +1,4 @@
-"""`migrate status`: how far a plan is."""
+"""`migrate status`: shows the progress of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`migrate test` (the guide's `test-deploy`): the converted job beside its original, followed, compared and removed."""
+"""`migrate test` (also `test-deploy`): runs the converted job beside its original, follows, compares and removes it."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def trial(
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """From `NAME=VALUE`. InputError for what is none."""
+    """Parses `NAME=VALUE`. Raises InputError for another form."""
     found = {}
     for text in texts:
         name, separator, value = text.partition("=")
@@ -231,7 +231,7 @@ class Trials:
         return source, context_of(jobs, others)
 
     async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
-        """Everything that speaks against the trial: its conversion, places that both write to, and no room."""
+        """Everything that prevents the trial: its conversion, places that both jobs write to, missing resources."""
         assert trial.conversion is not None, "it was converted from a v1 job"
         blocking = [finding for finding in trial.conversion.findings if finding.is_blocking]
         if blocking:
@@ -254,7 +254,7 @@ class Trials:
         return code
 
     async def _compared(self, client: Client, source: SourceObject, run: Run, *, succeeded: bool) -> int:
-        """Shows how the trial's run compares with the original's; the exit code."""
+        """Prints the comparison of the trial's run with the original's; returns the exit code."""
         original = self.baseline
         if original is None and (job := await live(client, source)):
             original = await run_of(client, job, extra=self.extra)
@@ -270,15 +270,15 @@ class Trials:
 
 
 async def live(client: Client, source: SourceObject) -> Json | None:
-    """The v1 job as it is in the cluster by now; None when it is not there."""
+    """The v1 job as it is in the cluster now; None if it does not exist."""
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     return await client.find(framework.info.resource, source.name, source.namespace)
 
 
-def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceObject:
-    """The one job of that name. InputError when there is none, or more than one."""
-    kind, _, name = wanted.rpartition("/")
+def chosen(jobs: Sequence[SourceObject], given: str, namespace: str) -> SourceObject:
+    """The job of this name (`NAME` or `KIND/NAME`). Raises InputError if there is none, or more than one."""
+    kind, _, name = given.rpartition("/")
     matches = [
         job
         for job in jobs
@@ -288,6 +288,6 @@ def chosen(jobs: Sequence[SourceObject], wanted: str, namespace: str) -> SourceO
         return matches[0]
     if not matches:
         close = nearest(name, [job.name for job in jobs])
-        raise InputError(f"there is no v1 job {wanted!r}.", did_you_mean(close, "Look at --namespace."))
+        raise InputError(f"there is no v1 job {given!r}.", did_you_mean(close, "Look at --namespace."))
     titles = ", ".join(job.title for job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one as KIND/NAME, with --namespace.")

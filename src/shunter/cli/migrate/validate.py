@@ -1,4 +1,4 @@
-"""`migrate validate`: how far conversions are proved, rung by rung."""
+"""`migrate validate`: proves conversions, stage by stage."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def validate(
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found = proven(jobs or [], options, source, against=against or [], configuration=configuration)
 
-    seen = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
+    saved = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
     print_findings(found.faults, with_notes=False)
     ladders = proved(found.conversions, options, entries(configuration), counting)
     if server or smoke:
@@ -85,7 +85,7 @@ def validate(
                 keep_seconds=0,
             )
             ladders = cluster_rungs.run_on_embedded_cluster(ladders, found.others, trial_options, options)
-    ladders = [compared(ladder, seen) for ladder in ladders]
+    ladders = [compared(ladder, saved) for ladder in ladders]
     if form is Form.json:
         console.print_as([as_json(ladder) for ladder in ladders], console.Output.json)
     else:
@@ -99,7 +99,7 @@ def validate(
 
 
 def print_ladder(ladder: Ladder) -> None:
-    """The rung that was reached, and what stands in the way of the next."""
+    """Prints the highest stage that holds, and what prevents the next."""
     unproved = ladder.unproved
     state = (
         ("partly", "yellow")
@@ -119,8 +119,8 @@ def print_ladder(ladder: Ladder) -> None:
         text += f", {UNPROVED}: {reads_of(unproved)}"
     note = f" ({last.note})" if last.note else ""
     output().print(Text.assemble((state[0], state[1]), text, (note, "dim")), soft_wrap=True)
-    told = [*ladder.conversion.unproved, *(finding for finding in blocking(ladder) if not finding.limits_proof)]
-    print_findings([*told, *ladder.findings], with_notes=False)
+    reasons = [*ladder.conversion.unproved, *(finding for finding in blocking(ladder) if not finding.limits_proof)]
+    print_findings([*reasons, *ladder.findings], with_notes=False)
 
 
 def blocking(ladder: Ladder) -> list[Finding]:
@@ -129,7 +129,7 @@ def blocking(ladder: Ladder) -> list[Finding]:
 
 
 def print_summary(ladders: list[Ladder]) -> None:
-    """How many reached which rung, and what that says."""
+    """Prints how many conversions reached which stage, and what it means."""
     counts = Counter(ladder.reached for ladder in ladders)
     partly = Counter(ladder.reached for ladder in ladders if ladder.unproved)
     for rung, meaning in reversed(RUNGS.items()):
@@ -148,7 +148,7 @@ def print_summary(ladders: list[Ladder]) -> None:
 
 
 def as_json(ladder: Ladder) -> Json:
-    """For programs: every rung that was tried."""
+    """For `-o json`: every stage that was tried."""
     return {
         "object": ladder.conversion.source.title,
         "reached": ladder.reached,

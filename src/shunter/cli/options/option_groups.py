@@ -9,8 +9,8 @@ from typing import Any, get_type_hints
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer is to see it: each parameter whose type is a NamedTuple is taken apart into the options of its fields,
-    at its place among the others. The command gets the tuple.
+    """The command for typer: each parameter whose type is a NamedTuple is replaced by the options of its fields. The command gets
+    the tuple.
 
         class Names(NamedTuple):
             namespace: Annotated[str, typer.Option("-n", "--namespace")] = ""

@@ -1,4 +1,4 @@
-"""The options of `run` that are about a program, as in `shunter run train.py`."""
+"""The options of `run` for a program, as in `shunter run train.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _option(*names: str, help: str, **settings: Any) -> Any:
 
 
 class ProgramOptions(NamedTuple):
-    """What a program is started with. Every one is refused beside manifests, which say all that themselves."""
+    """The options for a program. They are refused with manifests, which have fields for them."""
 
     module: Annotated[str, _option("-m", metavar="MODULE", help="Run a module, as python -m does.")] = ""
     nodes: Annotated[int, _option("--nodes", help="Training nodes.")] = 1
@@ -110,7 +110,7 @@ class ProgramOptions(NamedTuple):
     ] = ""
 
     def given(self) -> list[str]:
-        """The options that were given, as they are written."""
+        """The options that are set, as written on the command line."""
         hints = ProgramOptions.__annotations__
         names = {"module": "-m", "env_from": "--env-from", "no_code": "--no-code", "dry_run": "--dry-run", "form": "--output"}
         defaults = ProgramOptions._field_defaults

@@ -1,4 +1,4 @@
-"""Options of `size`: what is trained, and whose names stand in manifests."""
+"""Options of `size`: the training, and the names for manifests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.sizing.options import Checkpointing, JobApi, Loss, Optimizer, Preci
 
 
 class Form(StrEnum):
-    """What `-o` accepts."""
+    """Values of `-o`."""
 
     table = "table"
     json = "json"

@@ -17,7 +17,7 @@ WIDEST = 10_000
 
 
 class Output(StrEnum):
-    """What `-o` accepts where a command lists."""
+    """Values of `-o` for commands that list."""
 
     table = "table"
     json = "json"
@@ -25,7 +25,7 @@ class Output(StrEnum):
 
 
 class ObjectForm(StrEnum):
-    """What `-o` accepts where a command prints the objects that it would apply."""
+    """Values of `-o` for commands that print objects to apply."""
 
     yaml = "yaml"
     json = "json"
@@ -52,32 +52,32 @@ def errors() -> Console:
 
 
 def width_of(stream: TextIO) -> int | None:
-    """None for a terminal, whose own width counts. In a file or a pipe nothing is cut short or folded: who reads it there looks
-    for whole names. FORCE_COLOR and COLUMNS, which `watch` sets for a pipe, make no terminal of it."""
+    """None for a terminal: rich uses its width. In a file or pipe no line is cut or wrapped, as programs look for whole names
+    there, also if FORCE_COLOR or COLUMNS is set (`watch` sets the latter)."""
     return None if stream.isatty() else WIDEST
 
 
 def say(text: str) -> None:
-    """A line on standard error as it stands: not wrapped, and with no markup in it, which paths may look like."""
+    """Prints a line on standard error unchanged: not wrapped, and without markup, which paths may look like."""
     errors().print(text, soft_wrap=True, markup=False)
 
 
 def note(text: str) -> None:
-    """A line on standard error that begins with `note:`; as with `say`, no markup in the text."""
+    """Prints a line on standard error that begins with `note:`; like `say`, without markup in the text."""
     from rich.markup import escape
 
     errors().print(f"[bold]note:[/] {escape(text)}", soft_wrap=True)
 
 
 def plain_table(*headings: str) -> Table:
-    """A table without lines, whose rows are still to come."""
+    """An empty table without lines."""
     from rich.table import Table
 
     return Table(*headings, box=None, pad_edge=False, header_style="bold")
 
 
 def print_table(table: Table) -> None:
-    """On standard output. What does not fit into a terminal goes on in the next line of its column; nothing is left out."""
+    """Prints a table on standard output. Texts that do not fit into a terminal are wrapped within their column, not cut."""
     for column in table.columns:
         column.overflow, column.no_wrap = "fold", False
     output().print(table)

@@ -1,4 +1,4 @@
-"""What `inputs` reads from a cluster: the manifest of a Helm release, or the jobs."""
+"""Reads v1 jobs from a cluster: the manifest of a Helm release, or the jobs."""
 
 from __future__ import annotations
 

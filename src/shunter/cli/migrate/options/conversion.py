@@ -64,7 +64,7 @@ class ConversionOptions(NamedTuple):
     ] = ""
 
     def meaning(self, *, suspend: bool, suffix: str = "") -> Options:
-        """The options that the flags mean. InputError for a value that is none."""
+        """The options that the flags select. Raises InputError for an invalid value."""
         if not re.fullmatch(r"none|volcano|coscheduling:[^:\s]+", self.gang):
             raise InputError(f"--gang {self.gang}: no such gang scheduler.", "Use volcano, coscheduling:SCHEDULER_NAME or none.")
         if self.elastic_nodes not in ("", "min", "max", "replicas") and not re.fullmatch(r"[1-9]\d*", self.elastic_nodes):

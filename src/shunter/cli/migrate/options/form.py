@@ -1,4 +1,4 @@
-"""`-o` of verbs that show something: for people, or for programs."""
+"""`-o` of verbs that print results as a table or as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where v1 jobs come from, the same for every verb that reads them: files, a kustomize build, a Helm release, a cluster."""
+"""The input of all verbs that read v1 jobs: files, a kustomize build, a Helm release, a cluster."""
 
 from __future__ import annotations
 

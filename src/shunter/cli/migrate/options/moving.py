@@ -41,12 +41,12 @@ UNDO_COLOURS = {"delete": "red", "patch": "yellow", "create": "green", "nothing"
 
 
 def journal_of(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
-    """That of the plan in the file `path`: in `directory`, or beside the file. Nothing has been read of it yet."""
+    """The journal of the plan in the file `path`, in `directory` or beside the file; not loaded yet."""
     return Journal(directory or beside(path, "journal"), plan.id, client, plan.journal_namespace)
 
 
 async def known_journal(plan: Plan, path: Path, directory: Path | None, client: Client) -> Journal:
-    """What is known of a plan, for those who only look; says so where that is not all."""
+    """The journal, loaded for reading only. Prints a note if a part of it could not be read."""
     journal = journal_of(plan, path, directory, client)
     await journal.load()
     if journal.unread:
@@ -55,7 +55,7 @@ async def known_journal(plan: Plan, path: Path, directory: Path | None, client: 
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Returns when the user says yes. InputError when there is nobody to ask; Abort for a no."""
+    """Returns if the user confirms. Raises InputError without a terminal, and Abort if the user declines."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -64,7 +64,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 class MovingScreen:
-    """A line for each step, and in a terminal a bar that says how far it is."""
+    """Prints a line for each step; in a terminal with a progress bar."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -77,18 +77,18 @@ class MovingScreen:
         self._stack.close()
 
     def begin(self, total: int) -> None:
-        """So many steps are to come. A bar that is there already is closed."""
+        """Shows the bar for so many steps, in place of an earlier one."""
         self._stack.close()
         self._advance = self._stack.enter_context(counting("applying", total))
 
     def done(self, outcome: Outcome) -> None:
-        """Prints the outcome of a step, and moves the bar on by one."""
+        """Prints the outcome of a step, and advances the bar."""
         self._advance(1)
         show(outcome)
 
 
 def show(outcome: Outcome, *, would: bool = False) -> None:
-    """Prints a line on standard output; nothing of a step that was done before, unless in a preview (`would`)."""
+    """Prints the outcome on standard output; that of a step done before only in a preview (`would`)."""
     if outcome.verdict == "done before" and not would:
         return
     word = "would" if would and outcome.verdict == "done" else outcome.verdict
@@ -97,7 +97,7 @@ def show(outcome: Outcome, *, would: bool = False) -> None:
 
 
 def tell_each(heading: str, entries: Iterable[tuple[str, str]]) -> None:
-    """Objects and what there is to say of each, on standard error."""
+    """Prints a heading and objects, each with a reason, on standard error."""
     listed = list(entries)
     if not listed:
         return
