@@ -1,7 +1,7 @@
 """The metrics of a job as curves: from its program's reports (`status.trainerStatus`) or from logs, whichever has more. Pure.
 
-A TrainJob's status has only the last values: who watches it keeps those that it has seen (`with_report`). Logs tell the whole
-training, as far as they are kept. A curve says which of the two it is.
+A TrainJob's status has only the last values, which `with_report` collects while a job is watched. Logs contain the whole
+training, as far as they are kept. `Curve.source` is which of the two a curve comes from.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from shunter.operator.overview import moment
 from shunter.operator.training_progress import reported_metrics
 
 MOST_POINTS = 2000
-"""Points of a curve: a screen has no more columns."""
+"""The most points of a curve: a screen has no more columns."""
 MOST_CURVES = 8
-"""Curves of one metric: more cannot be told apart."""
+"""The most curves of one metric: more cannot be distinguished."""
 
 
 class CurvePoint(Struct, frozen=True, array_like=True):

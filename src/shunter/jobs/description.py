@@ -74,13 +74,13 @@ def description(
         yield "Stopped from outside" if stops else "Faults, the likely cause first"
         for line in failure_lines(job, pods, logs):
             yield f"  {line}"
-    told = [event for event in sorted(events, key=event_time) if event.get("reason") == RANK_FAILED]
+    rank_failures = [event for event in sorted(events, key=event_time) if event.get("reason") == RANK_FAILED]
     if record is not None:
         yield f"Failures: {heading(record)}"
-        yield from (f"  {line}" for line in failure_lines_of(record, now, dict(map(recorded_failure, told))))
-    elif told and not failed:
+        yield from (f"  {line}" for line in failure_lines_of(record, now, dict(map(recorded_failure, rank_failures))))
+    elif rank_failures and not failed:
         yield "Faults, the first to fail first, of pods that are gone"
-        for event in told:
+        for event in rank_failures:
             yield from (f"  {line}" for line in event.get("message", "").splitlines())
     yield "Events"
     for event in sorted(events, key=event_time):

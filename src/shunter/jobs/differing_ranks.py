@@ -24,20 +24,20 @@ PACE_POINTS = 50
 """Reports over which it is measured at most: the pace of now, not of the whole training."""
 SILENT_SECONDS = 60.0
 SILENT_REPORTS = 10
-"""A rank reports nothing if the others have gone on for so many seconds, and for the time of so many of its reports."""
+"""A rank counts as silent if the others have continued for so many seconds, and for the time of so many of its reports."""
 
 
 class Pace(Struct, frozen=True):
-    """How far and how fast one rank is, by what it reported."""
+    """Progress and speed of one rank, from its reports."""
 
     step: float | None = None
     """Its last step."""
     last: float | None = None
-    """When it reported last, in seconds since 1970."""
+    """The time of its last report, in seconds since 1970."""
     seconds_a_step: float | None = None
     seconds_a_report: float | None = None
     not_finite: str = ""
-    """The metric whose last value is no finite number."""
+    """The metric whose last value is not finite."""
 
 
 class Difference(Struct, frozen=True):
@@ -45,19 +45,19 @@ class Difference(Struct, frozen=True):
 
     rank: int
     text: str
-    """In what: `Failed: OOMKilled, exit code 137 (SIGKILL)`, `slow (steps take 18 % longer)`, `no report for 90s`; several with
-    commas."""
+    """How: `Failed: OOMKilled, exit code 137 (SIGKILL)`, `slow (steps take 18 % longer)`, `no report for 90s`; several are
+    separated by commas."""
 
 
-def paces(told: Mapping[int, Sequence[Series]], followed: Collection[int]) -> dict[int, Pace]:
-    """The pace of each rank in `followed` that told something, by its leading metric. `told` is what the log of each rank's pod
-    says: of a pod of several processes the series of all of them. A rank whose log is read no more is not silent."""
-    return {rank: pace for rank, series in told.items() if rank in followed and (pace := _pace(series)) is not None}
+def paces(logged: Mapping[int, Sequence[Series]], followed: Collection[int]) -> dict[int, Pace]:
+    """The pace of each rank in `followed` that logs metrics, by its leading metric. `logged` are the series in the log of each
+    rank's pod (of all its processes). A rank whose log is no longer read is not silent."""
+    return {rank: pace for rank, series in logged.items() if rank in followed and (pace := _pace(series)) is not None}
 
 
 def differing_ranks(states: Sequence[RankState], paces: Mapping[int, Pace]) -> list[Difference]:
-    """Those that differ, the worst state first, then by rank. Without `paces` (no rank reports anything) only what pods say. Only
-    of a rank that runs it is said that it is slow or reports nothing."""
+    """The ranks that differ, the worst state first, then by rank. Without `paces` (no rank logs metrics), only by their pods.
+    Only running ranks can be slow or silent."""
     found: dict[int, list[str]] = {}
     over = {one.rank for one in states if one.state != "Running"}
     running = {rank: pace for rank, pace in paces.items() if rank not in over}
@@ -88,14 +88,14 @@ def _pace(series: Sequence[Series]) -> Pace | None:
 
 
 def _by_state(states: Sequence[RankState]) -> dict[int, str]:
-    """Those that are not in the state in which most are; of two that are as common the better one counts as that."""
+    """Ranks that are not in the most common state; if two are equally common, the better one counts."""
     counts = Counter(one.state for one in states)
     common = max(counts, key=lambda state: (counts[state], STATES.index(state)), default=None)
     return {one.rank: f"{one.state}: {one.reason}" if one.reason else one.state for one in states if one.state != common}
 
 
 def _by_restarts(states: Sequence[RankState]) -> dict[int, str]:
-    """Those that were restarted more often than most."""
+    """Ranks that were restarted more often than the median."""
     if not states:
         return {}
     usual = median(one.restarts for one in states)
@@ -103,8 +103,8 @@ def _by_restarts(states: Sequence[RankState]) -> dict[int, str]:
     for one in states:
         if one.restarts > usual:
             times = "restarted" if one.restarts == 1 else f"restarted {one.restarts} times"
-            is_told = one.state in ("Failed", "Restarting") or not one.last_failure
-            found[one.rank] = times if is_told else f"{times} (last: {one.last_failure})"
+            has_reason = one.state in ("Failed", "Restarting") or not one.last_failure
+            found[one.rank] = times if has_reason else f"{times} (last: {one.last_failure})"
     return found
 
 

@@ -59,19 +59,19 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
 
 
 class NamedCause(NamedTuple):
-    """What a diagnosis from the cluster's objects says of a job that failed."""
+    """The cause of a failed job, as diagnosed from API objects."""
 
     text: str
     remedy: str
     pods: tuple[str, ...]
-    """Those that it is about, by name."""
+    """The names of the pods that it is about."""
 
 
 def cause_and_remedy(
     job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]], named: NamedCause | None
 ) -> tuple[str, str]:
-    """The one headline of a job that failed, and what to do where that is known: the diagnosis if it is about the pod that failed
-    first, else `why_failed`."""
+    """The headline of a failed job, and its remedy if known: the diagnosis if it is about the pod that failed first, else
+    `why_failed`."""
     ordered = _ordered(job, pods, logs)
     if named is not None and ordered and ordered[0].pod in named.pods and not stop_text(job, pods, ordered[0], logs):
         return named.text, named.remedy
@@ -79,11 +79,11 @@ def cause_and_remedy(
 
 
 def why_failed(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> Cause:
-    """Why a job failed: the rank, how it ended and the exception that it wrote. Of a job whose pods are gone what its record
-    says, else what the first event says of how one ended, those first that keep last words, else what the job says of itself."""
+    """Why a job failed: the rank, how it ended and its exception. If its pods are gone, from its failure record; else from the
+    first event about a failed rank, those with log lines first; else the job's own message."""
     row = overview(job)
     if missed_deadline(row):
-        return Cause("DeadlineExceeded", row.message)  # How its pods took that says nothing.
+        return Cause("DeadlineExceeded", row.message)  # How its pods ended then is not the cause.
     ordered = _ordered(job, pods, logs)
     if ordered:
         return _of_pod(job, pods, ordered[0], logs)
@@ -92,9 +92,9 @@ def why_failed(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: di
     if (failure := cause_of_end(failure_record(job))) is not None:
         return _of_record(failure, exception_line(kept_words(failure, dict(map(recorded_failure, exits)))))
     if exits:
-        told, kept = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
-        said = exception_line(kept)
-        return Cause(exception_name(said) or word, f"{told}{f': {said}' if said else ''}")
+        message, log = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
+        exception = exception_line(log)
+        return Cause(exception_name(exception) or word, f"{message}{f': {exception}' if exception else ''}")
     return Cause(word, row.message)
 
 
@@ -108,24 +108,25 @@ def only_victims(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) ->
 
 
 def missed_deadline(row: Overview) -> bool:
-    """Whether a job failed because its time was up."""
+    """Whether a job failed because of its deadline."""
     return "deadline" in row.message.lower()
 
 
 def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> Cause:
-    """By a pod that is there, and the last lines of its log."""
+    """The cause from an existing pod and the last lines of its log."""
     who = member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod))
     if stop := stop_text(job, pods, fault, logs):
         return Cause("Stopped", stop, who=who.label, rank=who.rank)
-    said = exception_line([line for line in logs.get(who.label, []) if not line.startswith(NO_LOG)])
-    return _of_fault(fault, said or fault.message.strip(), who.label, who.rank)
+    exception = exception_line([line for line in logs.get(who.label, []) if not line.startswith(NO_LOG)])
+    return _of_fault(fault, exception or fault.message.strip(), who.label, who.rank)
 
 
-def _of_record(failure: RankFailure, said: str) -> Cause:
-    """By what the operator kept of a pod before it went: in the record, else in the event about it (`said`), which fewer read."""
-    told = msgspec.structs.replace(failure, message=failure.message or said)
+def _of_record(failure: RankFailure, exception: str) -> Cause:
+    """The cause from what the operator recorded of a deleted pod: its message, else the `exception` in the event about it, which
+    fewer users may read."""
+    complete = msgspec.structs.replace(failure, message=failure.message or exception)
     who = f"pod {failure.pod}" if failure.rank is None else f"rank {failure.rank}"
-    return _of_fault(fault_of(told), told.message.strip(), who, failure.rank)
+    return _of_fault(fault_of(complete), complete.message.strip(), who, failure.rank)
 
 
 def _of_fault(ended: Fault, words: str, who: str, rank: int | None) -> Cause:
@@ -139,8 +140,8 @@ def _of_fault(ended: Fault, words: str, who: str, rank: int | None) -> Cause:
 
 
 def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:
-    """The likely cause first. Of programs that failed together in the same way one that said why: often rank 0 alone says it, and
-    logs of pods that were running when their job failed are gone."""
+    """The faults, the likely cause first. Of programs that failed together in the same way, one that logged a reason: often only
+    rank 0 does, and logs of pods that were running when their job failed are gone."""
 
     def line(fault: Fault) -> str:
         return exception_line(last_lines(job, pods, fault, logs))
@@ -152,12 +153,12 @@ def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> lis
     if not ordered or has_words(ordered[0]):
         return ordered
     alike = [fault for fault in together(faults(pods)) if fault.short == ordered[0].short and not is_victim(fault, line(fault))]
-    told = next(filter(has_words, alike), ordered[0])
-    return [told, *(fault for fault in ordered if fault != told)]
+    first = next(filter(has_words, alike), ordered[0])
+    return [first, *(fault for fault in ordered if fault != first)]
 
 
 def stop_text(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> str:
-    """How the container says that it was stopped from outside; empty where it failed by itself."""
+    """How the container was stopped from outside, according to its log and status; empty if it failed by itself."""
     pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
     return stopped(pod, fault, logs.get(member(job, pod).label, []))
 
@@ -167,6 +168,6 @@ def _label(job: Json, pods: Sequence[Json], fault: Fault) -> str:
 
 
 def last_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> list[str]:
-    """What a fault's container wrote last, without lines that say nothing."""
-    told = logs.get(_label(job, pods, fault), [])
-    return [line for line in told if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]
+    """The last log lines of a fault's container, without empty lines and native stack frames."""
+    lines = logs.get(_label(job, pods, fault), [])
+    return [line for line in lines if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]

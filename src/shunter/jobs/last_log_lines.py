@@ -47,14 +47,14 @@ async def _lines(client: Client, job: Json, fault: Fault, written: Written) -> l
 
 
 async def _recorded(client: Client, job: Json, fault: Fault) -> list[str]:
-    """What the operator kept of this container's log before its pod went; empty when that is not there, or may not be read."""
+    """The log lines that the operator recorded of this container; empty if there are none, or they may not be read."""
     metadata = job["metadata"]
     try:
         about_job = await client.list(CORE_EVENTS, metadata["namespace"], field_selector=f"involvedObject.uid={metadata['uid']}")
     except ApiError:
         return []
     for event in about_job.items:
-        told, words = recorded_failure(event)
-        if event.get("reason") == RANK_FAILED and f"pod {fault.pod}, container {fault.container}:" in told and words:
-            return words
+        message, lines = recorded_failure(event)
+        if event.get("reason") == RANK_FAILED and f"pod {fault.pod}, container {fault.container}:" in message and lines:
+            return lines
     return []

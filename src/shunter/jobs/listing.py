@@ -1,4 +1,4 @@
-"""The list of all jobs: why each does not train, how many of its ranks are up, how far it is and what failed of it."""
+"""The list of all jobs, each with its cause, the number of ranks that are up, its progress and failures."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Row(NamedTuple):
     progress: Progress | None
     restarts: Restarts | None = None
     wanted: int | None = 0
-    """Pods that train when all are there, by the job or its JobSet; None where neither tells."""
+    """The number of requested ranks, from the job or its JobSet; None if neither has it."""
     failures: RankFailures | None = None
 
     @property
     def up(self) -> int | None:
-        """Ranks whose pod runs; None where pods could not be read."""
+        """Ranks with a running pod; None if pods could not be read."""
         return self.why.up_of(self.wanted)
 
     def as_json(self) -> Json:
         """The job's overview. `why`, `cause` and `remedy` say what keeps it from training or why it failed, and are empty
-        otherwise; `unread` names the kinds that could not be read and might have told; `up` is null where pods could not be read,
-        `wanted` where a TrainJob leaves the number of nodes to its runtime and has no JobSet, `progress` when nothing tells of
-        it, `restarts` for a job whose pods were not all made anew, and for one that has ended."""
+        otherwise; `unread` names the kinds that could not be read and might contain the cause; `up` is null if pods could not be
+        read, `wanted` if a TrainJob leaves the number of nodes to its runtime and has no JobSet, `progress` without reports and
+        logs of it, `restarts` if the pods were never all recreated, and for a finished job."""
         found: Json = msgspec.to_builtins(self.job)
         cause = self.why.cause
         why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
@@ -62,18 +62,18 @@ class Row(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """All jobs, and what is not known of them."""
+    """All jobs, and what could not be read."""
 
     rows: list[Row]
     """In the order of `by_creation`."""
     unread: list[str]
-    """Kinds that could not be read and might have told why one of the jobs does not train."""
+    """Kinds that could not be read and might contain the cause of one of the jobs."""
     unread_logs: int
-    """Of how many jobs the logs were not read, which might have told how far they are."""
+    """The number of jobs whose logs were not read, and might contain their progress."""
 
 
 def by_creation(job: Overview) -> tuple[str, float, str, str]:
-    """The key by which jobs are ordered where no other order is asked for: in each namespace the oldest first."""
+    """The key of the default order: by namespace, then the oldest first."""
     return (job.namespace, job.created.timestamp() if job.created else 0.0, job.name, job.kind)
 
 
@@ -81,7 +81,7 @@ async def listed(
     client: Client,
     namespace: str,
     *,
-    with_saved: Callable[[Progress | None, Json], Progress | None] = lambda told, _: told,
+    with_saved: Callable[[Progress | None, Json], Progress | None] = lambda progress, _: progress,
     on_refusal: OnRefusal = ignore,
 ) -> Listing:
     """Every job of every kind that the cluster serves. `with_saved` adds to a job's progress what is known of its checkpoints."""
