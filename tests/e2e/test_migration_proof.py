@@ -1,4 +1,4 @@
-"""The upper rungs of the proof: a cluster is asked without storing anything, and a converted job runs for a moment."""
+"""The upper stages of the proof: a cluster is asked without storing anything, and a converted job runs for a moment."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.timeout(240)
 EXAMPLES = REPOSITORY / "examples" / "v1"
 
 
-def rungs(cluster: Cluster, *arguments: str, code: int = 0) -> dict[str, dict[str, Any]]:
+def stages(cluster: Cluster, *arguments: str, code: int = 0) -> dict[str, dict[str, Any]]:
     """What `validate` says, by object."""
     done = cluster.shunter("migrate", "validate", "-o", "json", *arguments, timeout=200)
     assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
-    return {ladder["object"]: ladder for ladder in json.loads(done.stdout)}
+    return {proof["object"]: proof for proof in json.loads(done.stdout)}
 
 
 def scratch_namespaces(cluster: Cluster) -> list[str]:
@@ -29,17 +29,17 @@ def scratch_namespaces(cluster: Cluster) -> list[str]:
 
 
 def test_a_cluster_takes_every_example_in_a_dry_run_and_keeps_nothing(cluster: Cluster) -> None:
-    found = rungs(cluster, "-f", str(EXAMPLES), "--server", "--elastic-nodes=max", "--accept=MPI001")
-    refused = {title: ladder["rungs"][-1]["findings"] for title, ladder in found.items() if ladder["reached"] != "server"}
+    found = stages(cluster, "-f", str(EXAMPLES), "--server", "--elastic-nodes=max", "--accept=MPI001")
+    refused = {title: proof["rungs"][-1]["findings"] for title, proof in found.items() if proof["reached"] != "server"}
     assert refused == {}
     eventually(lambda: not scratch_namespaces(cluster))
 
 
 def test_what_a_cluster_refuses_is_told(cluster: Cluster) -> None:
     arguments = ("-f", str(EXAMPLES / "pytorch-simple.yaml"), "--server", "--scratch-namespace=not-there")
-    (ladder,) = rungs(cluster, *arguments, code=3).values()
-    assert ladder["reached"] == "pods"
-    assert {finding["id"] for finding in ladder["rungs"][-1]["findings"]} == {"PROOF015"}
+    (proof,) = stages(cluster, *arguments, code=3).values()
+    assert proof["reached"] == "pods"
+    assert {finding["id"] for finding in proof["rungs"][-1]["findings"]} == {"PROOF015"}
 
 
 def test_objects_of_a_cluster_are_compared(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_objects_of_a_cluster_are_compared(cluster: Cluster, namespace: str, tmp
     assert "program of container node" in different.stdout
 
 
-@pytest.mark.embedded(why="the rung is about the embedded cluster")
+@pytest.mark.embedded(why="the stage is about the embedded cluster")
 def test_a_converted_job_runs_one_step_on_the_embedded_cluster(cluster: Cluster) -> None:
-    (ladder,) = rungs(
+    (proof,) = stages(
         cluster, "-f", str(REPOSITORY / "examples/migration/regression.yaml"), "--smoke", "--steps-env=STEPS"
     ).values()
-    assert ladder["reached"] == "smoke", ladder["rungs"][-1]
-    assert ladder["rungs"][-1]["note"].startswith("Succeeded after")
+    assert proof["reached"] == "smoke", proof["rungs"][-1]
+    assert proof["rungs"][-1]["note"].startswith("Succeeded after")
     eventually(lambda: not scratch_namespaces(cluster))

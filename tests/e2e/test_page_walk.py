@@ -176,7 +176,7 @@ def test_a_job_is_moved_from_the_inventory_to_compared(
         tab.get_by_role("link", name="resnet").click()
         expect(tab.get_by_label("v1", exact=True)).to_contain_text("pytorchReplicaSpecs")
         expect(tab.get_by_label("v2", exact=True)).to_contain_text("kind: TrainJob")
-        expect(tab.locator(".ladder")).to_contain_text("pods: holds")
+        expect(tab.locator(".proof-stages")).to_contain_text("pods: holds")
         tab.go_back()
         expect(tab.locator("tr.row .state")).to_have_text("ready")
         run(shown(tab, "Execute the plan"), "--yes")

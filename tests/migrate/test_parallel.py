@@ -138,7 +138,7 @@ def test_conversions_and_proofs_are_the_same_in_any_number_of_processes(tmp_path
     from shunter.migrate.conversion import batch
     from shunter.migrate.conversion.emit import files
     from shunter.migrate.options import Options
-    from shunter.migrate.proof.ladder import all_climbed
+    from shunter.migrate.proof.proving import proofs_of
     from shunter.migrate.conversion.sharing import shared_in
     from shunter.migrate.conversion.source.provider import read
 
@@ -148,8 +148,8 @@ def test_conversions_and_proofs_are_the_same_in_any_number_of_processes(tmp_path
         parallel._processors = lambda: processes
         given = read(sys.argv[1:])
         converted = shared_in(given, batch.converted(given.convertible, Options(), [other.value for other in given.others]))
-        ladders = all_climbed(files.usable(converted), Options())
-        results.append((files.stream(given, converted), converted.findings, [ladder.steps for ladder in ladders]))
+        proofs = proofs_of(files.usable(converted), Options())
+        results.append((files.stream(given, converted), converted.findings, [proof.results for proof in proofs]))
     print(len(forks), results[0] == results[1] == results[2], len(results[0][2]) > 40)
     """
     assert ran(script, str(tmp_path)) == "6 True True\n"

@@ -188,7 +188,7 @@ def test_v1_jobs_stand_in_the_inventory_with_the_page_of_their_move(
     page = tab.get(f"/api/migration/{page_namespace}/PyTorchJob/bert").json
     assert "pytorchReplicaSpecs" in page["before"]
     assert "kind: TrainJob" in page["after"]
-    assert {rung["name"]: rung["status"] for rung in page["proof"]}["pods"] == "holds"
+    assert {stage["name"]: stage["status"] for stage in page["proof"]}["pods"] == "holds"
     assert [pair["rank"] for pair in page["pods"]] == ["Master 0", "Worker 0"]
     assert {finding["id"]: finding["message"] for finding in page["findings"]} == {
         "TORCH003": "The runtime tells `python train.py` MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as v1 did.",

@@ -22,7 +22,7 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
 from shunter.migrate.moving.gathering import config_maps_of, named_config_maps
 from shunter.migrate.options import Options
-from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder
+from shunter.migrate.proof.proving import STAGES, UNPROVED, Proof
 from shunter.migrate.survey.briefing.facts import Job, gathered
 from shunter.migrate.survey.inventory.classes import JobClass
 from shunter.operator.overview import is_finished
@@ -126,23 +126,23 @@ def conversion_of(job: Job, unread: Sequence[str]) -> Conversion:
         len(standing),
         tuple(visible(finding.message or finding.topic.title) for finding in blocking),
         tuple(dict.fromkeys(finding.topic.id for finding in blocking)),
-        "; ".join(part for part in (_proof_text(job.ladder), *(f"you may not read {one}" for one in unread)) if part),
+        "; ".join(part for part in (_proof_text(job.proof), *(f"you may not read {one}" for one in unread)) if part),
     )
 
 
 def findings_of(job: Job) -> Iterator[Finding]:
     """The findings of the conversion and of the proof."""
     yield from job.outcome.findings
-    yield from job.ladder.findings if job.ladder is not None else ()
+    yield from job.proof.findings if job.proof is not None else ()
 
 
-def _proof_text(ladder: Ladder | None) -> str:
+def _proof_text(proof: Proof | None) -> str:
     """The highest stage of the proof that holds, in words."""
-    if ladder is None:
+    if proof is None:
         return ""
-    if ladder.reached is None:
+    if proof.reached is None:
         return "nothing holds"
-    text = f"{ladder.reached}: {RUNGS[ladder.reached]}"
-    if ladder.is_refuted:
+    text = f"{proof.reached}: {STAGES[proof.reached]}"
+    if proof.is_refuted:
         return f"{text}; what is above does not hold"
-    return f"{text}, {UNPROVED}" if ladder.unproved else text
+    return f"{text}, {UNPROVED}" if proof.unproved else text

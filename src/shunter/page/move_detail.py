@@ -34,14 +34,14 @@ from shunter.migrate.pods.differences import Difference
 from shunter.migrate.pods.showing import shown_place, shown_value
 from shunter.migrate.proof.comparison import Comparison
 from shunter.migrate.proof.comparison import compared as pods_compared
-from shunter.migrate.proof.ladder import RUNGS, Ladder
+from shunter.migrate.proof.proving import STAGES, Proof
 from shunter.migrate.survey.briefing.facts import Job
 from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.operator.overview import is_finished
 from shunter.page.conversions import conversion_of, findings_of, looked_at
 from shunter.page.moves import ReadPlan, move_row, options_of, read_plan, rows_of, twins_by_title, waves
 from shunter.page.views.view import Parameters, Viewer
-from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Rung
+from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Stage
 
 COMPARE_SECONDS = 20.0
 """Timeout for reading both runs."""
@@ -145,7 +145,7 @@ def _detail(shown: Job, pods: Comparison | None, head: Move, rows: tuple[_Aspect
         before=visible(shown.before),
         after=visible(SEPARATOR.join(part for part in (shown.runtime, shown.train_job) if part)),
         pods=tuple(_pairs(pods, known)),
-        proof=tuple(_rungs(shown.ladder)),
+        proof=tuple(_stages(shown.proof)),
         comparison=rows,
         commands=tuple((_what_for(line), line) for line in commands(shown, is_live=True, options=options)),
     )
@@ -165,15 +165,15 @@ def _finding(finding: Finding) -> FindingText:
     )
 
 
-def _rungs(ladder: Ladder | None) -> Iterator[Rung]:
+def _stages(proof: Proof | None) -> Iterator[Stage]:
     """All stages of the proof, also those that were not reached."""
-    tried = {step.rung: step for step in ladder.steps} if ladder is not None else {}
-    for name, means in RUNGS.items():
-        step = tried.get(name)
-        if step is None or not step.was_tried:
-            yield Rung(name=name, status="not reached", text=visible(step.note or means) if step is not None else means)
+    tried = {result.stage: result for result in proof.results} if proof is not None else {}
+    for name, means in STAGES.items():
+        result = tried.get(name)
+        if result is None or not result.was_tried:
+            yield Stage(name=name, status="not reached", text=visible(result.note or means) if result is not None else means)
         else:
-            yield Rung(name=name, status="holds" if step.holds else "fails", text=visible(step.note or means))
+            yield Stage(name=name, status="holds" if result.holds else "fails", text=visible(result.note or means))
 
 
 def _pairs(pods: Comparison | None, known: set[str]) -> Iterator[PodPair]:

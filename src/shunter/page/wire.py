@@ -366,7 +366,7 @@ class PodPair(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     differences: tuple[str, ...] = ()
 
 
-class Rung(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Stage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A stage of the proof."""
 
     name: str
@@ -385,7 +385,7 @@ class MoveDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     after: str = ""
     """YAML of the TrainJob and its runtime, credentials masked."""
     pods: tuple[PodPair, ...] = ()
-    proof: tuple[Rung, ...] = ()
+    proof: tuple[Stage, ...] = ()
     comparison: tuple[tuple[str, str, str, str], ...] = ()
     """Aspect, before, after, verdict; a row with the reason if runs or other facts are unknown."""
     commands: tuple[tuple[str, str], ...] = ()

@@ -84,7 +84,7 @@ def test_what_is_taken_on_with_a_reason_does_not_refute(tmp_path: Path) -> None:
     assert "SUPPRESS001" not in migrate("convert", "-f", "-", given=JOB, folder=tmp_path).stderr
 
 
-def test_a_comparison_of_runs_is_the_highest_rung(tmp_path: Path) -> None:
+def test_a_comparison_of_runs_is_the_highest_stage(tmp_path: Path) -> None:
     said = {"verdict": "equal", "original": "PyTorchJob team/bert", "successor": "TrainJob team/bert-trial", "aspects": []}
     (tmp_path / "bert.json").write_text(json.dumps(said))
     done = migrate("validate", "-f", "-", "--comparison", "bert.json", given=JOB, folder=tmp_path)
@@ -97,8 +97,8 @@ def test_a_comparison_of_runs_is_the_highest_rung(tmp_path: Path) -> None:
 
 
 def test_forms_for_programs_say_everything() -> None:
-    (ladder,) = json.loads(migrate("validate", "-f", "-", "-o", "json", given=JOB).stdout)
-    assert [rung["name"] for rung in ladder["rungs"]] == ["yaml", "schema", "cel", "webhooks", "objects", "pods"]
+    (proof,) = json.loads(migrate("validate", "-f", "-", "-o", "json", given=JOB).stdout)
+    assert [stage["name"] for stage in proof["rungs"]] == ["yaml", "schema", "cel", "webhooks", "objects", "pods"]
     (comparison,) = json.loads(migrate("diff", "-f", "-", "-o", "json", given=JOB).stdout)
     assert comparison["alike"]
     assert [(pod["pod"], pod["v2"]) for pod in comparison["pods"]][-1] == ("Worker 2", "bert-node-0-3.bert")

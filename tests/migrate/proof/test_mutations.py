@@ -1,4 +1,4 @@
-"""Whatever is changed in a result by hand, the comparison or the ladder notices: each leaf of each example's result in turn."""
+"""Whatever is changed in a result by hand, the comparison or the proof notices: each leaf of each example's result in turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shunter.migrate.conversion.rules.restart_policy import UNLIMITED
 from shunter.migrate.conversion.source import provider
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, leaves, shown, value_at
-from shunter.migrate.proof.ladder import climbed
+from shunter.migrate.proof.proving import proof_of
 
 EXAMPLES = FilePath(__file__).parents[3] / "examples" / "v1"
 OPTIONS = Options(elastic_nodes="max", accepted=("MPI001",))
@@ -113,14 +113,14 @@ def other(value: Any) -> Any:
 
 @cache
 def seen(index: int) -> tuple[frozenset[str], bool]:
-    ladder = climbed(converted(index), OPTIONS)
-    return frozenset(finding.message for finding in ladder.findings), ladder.holds
+    proof = proof_of(converted(index), OPTIONS)
+    return frozenset(finding.message for finding in proof.findings), proof.holds
 
 
 def is_noticed(conversion: Conversion, before: frozenset[str]) -> bool:
-    """Whether a rung says something that it did not say of the result itself."""
-    ladder = climbed(conversion, OPTIONS)
-    return bool({finding.message for finding in ladder.findings} - before)
+    """Whether a stage says something that it did not say of the result itself."""
+    proof = proof_of(conversion, OPTIONS)
+    return bool({finding.message for finding in proof.findings} - before)
 
 
 @pytest.mark.parametrize("index", range(len(JOBS)), ids=lambda index: JOBS[index].name)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from shunter.migrate.proof.ladder import RUNGS, RungName
+from shunter.migrate.proof.proving import STAGES, StageName
 from shunter.page import wire
 from shunter.page.wire import JobDetail, JobRow, Progress, Rank
 
@@ -261,8 +261,8 @@ def _move(name: str, wave: int, state: str, **fields: Any) -> wire.Move:
 APPLY = "shunter migrate apply --plan plan.yaml"
 
 
-def _reaches(rung: RungName) -> str:
-    return f"{rung}: {RUNGS[rung]}"
+def _reaches(stage: StageName) -> str:
+    return f"{stage}: {STAGES[stage]}"
 
 
 def migration() -> dict[str, list[wire.Row]]:
@@ -322,8 +322,8 @@ def move() -> wire.MoveDetail:
         is_blocking=False,
     )
     stages = (("yaml", "holds"), ("admission", "holds"), ("objects", "holds"), ("pods", "fails"), ("runs", "not reached"))
-    rungs = [
-        wire.Rung(name=name, status=status, text="Two ranks have another MASTER_PORT." if status == "fails" else "")
+    proof = [
+        wire.Stage(name=name, status=status, text="Two ranks have another MASTER_PORT." if status == "fails" else "")
         for name, status in stages
     ]
     common = "metadata:\n  name: bert-large\n  namespace: vision\nspec:\n"
@@ -340,7 +340,7 @@ def move() -> wire.MoveDetail:
             ),
             wire.PodPair(rank="1", before="bert-large-worker-0", after="bert-large-node-0-1"),
         ),
-        proof=tuple(rungs),
+        proof=tuple(proof),
         comparison=(("loss at step 1,000", "0.412", "0.411", "equal within noise"),),
         commands=(("Accept the finding", "shunter migrate plan --accept POD004"),),
     )

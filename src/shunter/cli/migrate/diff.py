@@ -23,7 +23,7 @@ from shunter.cli.output.progress import counting
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.pods.showing import shown_place, shown_value
 from shunter.migrate.proof.comparison import Comparison, compared
-from shunter.migrate.proof.ladder import UNPROVED
+from shunter.migrate.proof.proving import UNPROVED
 from shunter.migrate.proof.side_by_side import Block, as_json, blocks, differs, expected_reasons
 
 COLOURS = {"same": "dim", "expected": "dim", "reported": "yellow", "unexplained": "bold red"}

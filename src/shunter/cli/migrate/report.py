@@ -21,7 +21,7 @@ from shunter.cli.output.progress import counting
 from shunter.errors import EnvironmentProblem
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.sharing import shared_in
-from shunter.migrate.proof.rungs.runs import RunComparison
+from shunter.migrate.proof.stages.runs import RunComparison
 from shunter.migrate.survey.briefing.decision import verdict
 from shunter.migrate.survey.briefing.facts import Readiness, gathered
 from shunter.migrate.survey.briefing.site import files as pages_of

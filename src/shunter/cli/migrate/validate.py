@@ -1,4 +1,4 @@
-"""`migrate validate`: proves conversions, stage by stage."""
+"""`migrate validate`: how far conversions are proved, stage by stage."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from shunter.cli.output.console import output, say
 from shunter.cli.output.progress import counting
 from shunter.errors import InputError
 from shunter.migrate.findings import Finding
-from shunter.migrate.proof.ladder import RUNGS, UNPROVED, Ladder
-from shunter.migrate.proof.rungs.runs import RunComparison, compared
+from shunter.migrate.proof.proving import STAGES, UNPROVED, Proof
+from shunter.migrate.proof.stages.runs import RunComparison, with_comparisons
 from shunter.migrate.use_cases.validate import proved
 
 
@@ -67,14 +67,14 @@ def validate(
 
     saved = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
     print_findings(found.faults, with_notes=False)
-    ladders = proved(found.conversions, options, entries(configuration), counting)
+    proofs = proved(found.conversions, options, entries(configuration), counting)
     if server or smoke:
-        # They take long to import, and most proofs ask no cluster.
-        from shunter.cli.migrate import cluster_rungs
+        # They take long to import, and most proofs need no cluster.
+        from shunter.cli.migrate import cluster_stages
         from shunter.migrate.moving.runs.trial import TrialOptions
 
         if server:
-            ladders = cluster_rungs.ask_server(ladders, scratch_namespace, source)
+            proofs = cluster_stages.with_server_stage(proofs, scratch_namespace, source)
         if smoke:
             steps = 1 if steps_argument or steps_variable else None
             trial_options = TrialOptions(
@@ -84,85 +84,85 @@ def validate(
                 deadline_seconds=smoke_seconds,
                 keep_seconds=0,
             )
-            ladders = cluster_rungs.run_on_embedded_cluster(ladders, found.others, trial_options, options)
-    ladders = [compared(ladder, saved) for ladder in ladders]
+            proofs = cluster_stages.with_smoke_stage(proofs, found.others, trial_options, options)
+    proofs = [with_comparisons(proof, saved) for proof in proofs]
     if form is Form.json:
-        console.print_as([as_json(ladder) for ladder in ladders], console.Output.json)
+        console.print_as([as_json(proof) for proof in proofs], console.Output.json)
     else:
-        for ladder in ladders:
-            print_ladder(ladder)
-        print_summary(ladders)
+        for proof in proofs:
+            print_proof(proof)
+        print_summary(proofs)
     is_blocked = any(finding.is_blocking for finding in found.faults) or any(
-        ladder.conversion.is_blocked or any(finding.is_blocking for finding in ladder.findings) for ladder in ladders
+        proof.conversion.is_blocked or any(finding.is_blocking for finding in proof.findings) for proof in proofs
     )
     raise typer.Exit(exit_codes.BLOCKED if is_blocked else exit_codes.OK)
 
 
-def print_ladder(ladder: Ladder) -> None:
-    """Prints the highest stage that holds, and what prevents the next."""
-    unproved = ladder.unproved
+def print_proof(proof: Proof) -> None:
+    """Prints the highest stage that holds, and the findings against the next one."""
+    unproved = proof.unproved
     state = (
         ("partly", "yellow")
-        if ladder.holds and unproved
+        if proof.holds and unproved
         else ("holds", "green")
-        if ladder.holds
+        if proof.holds
         else ("fails", "bold red")
-        if ladder.is_refuted
+        if proof.is_refuted
         else ("open", "yellow")
     )
-    last = ladder.steps[-1]
-    reached = ladder.reached or "nothing"
-    text = f" {ladder.conversion.source.title}: {reached}"
-    if not ladder.holds:
-        text += f"; {last.rung} {'does not hold' if ladder.is_refuted else 'was not tried'}"
-    if ladder.holds and unproved:
+    last = proof.results[-1]
+    reached = proof.reached or "nothing"
+    text = f" {proof.conversion.source.title}: {reached}"
+    if not proof.holds:
+        text += f"; {last.stage} {'does not hold' if proof.is_refuted else 'was not tried'}"
+    if proof.holds and unproved:
         text += f", {UNPROVED}: {reads_of(unproved)}"
     note = f" ({last.note})" if last.note else ""
     output().print(Text.assemble((state[0], state[1]), text, (note, "dim")), soft_wrap=True)
-    reasons = [*ladder.conversion.unproved, *(finding for finding in blocking(ladder) if not finding.limits_proof)]
-    print_findings([*reasons, *ladder.findings], with_notes=False)
+    of_conversion = [*proof.conversion.unproved, *(finding for finding in blocking(proof) if not finding.limits_proof)]
+    print_findings([*of_conversion, *proof.findings], with_notes=False)
 
 
-def blocking(ladder: Ladder) -> list[Finding]:
-    """Why the result must not be used as it is, however far it is proved."""
-    return [finding for finding in ladder.conversion.findings if finding.is_blocking]
+def blocking(proof: Proof) -> list[Finding]:
+    """The findings of the conversion that block its result, however far it is proved."""
+    return [finding for finding in proof.conversion.findings if finding.is_blocking]
 
 
-def print_summary(ladders: list[Ladder]) -> None:
-    """Prints how many conversions reached which stage, and what it means."""
-    counts = Counter(ladder.reached for ladder in ladders)
-    partly = Counter(ladder.reached for ladder in ladders if ladder.unproved)
-    for rung, meaning in reversed(RUNGS.items()):
-        if whole := counts[rung] - partly[rung]:
-            say(f"{whole} of {len(ladders)} reached {rung}: {meaning}")
-        if partly[rung]:
-            text = f"{partly[rung]} of {len(ladders)} reached {rung} as far as manifests say, {UNPROVED}"
+def print_summary(proofs: list[Proof]) -> None:
+    """Prints how many proofs reached each stage, and what the stage means."""
+    counts = Counter(proof.reached for proof in proofs)
+    partly = Counter(proof.reached for proof in proofs if proof.unproved)
+    for stage, meaning in reversed(STAGES.items()):
+        if whole := counts[stage] - partly[stage]:
+            say(f"{whole} of {len(proofs)} reached {stage}: {meaning}")
+        if partly[stage]:
+            text = f"{partly[stage]} of {len(proofs)} reached {stage} as far as manifests say, {UNPROVED}"
             say(text)
     if counts[None]:
-        say(f"{counts[None]} of {len(ladders)} reached nothing")
-    if unread := not_looked_into(ladder.conversion for ladder in ladders):
+        say(f"{counts[None]} of {len(proofs)} reached nothing")
+    if unread := not_looked_into(proof.conversion for proof in proofs):
         say(unread)
-    if undecided := sum(bool(blocking(ladder)) for ladder in ladders):
-        text = f"{undecided} of {len(ladders)} must not be used as they are: a finding of the conversion blocks"
+    if undecided := sum(bool(blocking(proof)) for proof in proofs):
+        text = f"{undecided} of {len(proofs)} must not be used as they are: a finding of the conversion blocks"
         say(text)
 
 
-def as_json(ladder: Ladder) -> Json:
-    """For `-o json`: every stage that was tried."""
+def as_json(proof: Proof) -> Json:
+    """The proof in JSON, with every stage that was tried; the field `rungs` is older than the word stage."""
     return {
-        "object": ladder.conversion.source.title,
-        "reached": ladder.reached,
-        "holds": ladder.holds,
-        "blocking": [finding.topic.id for finding in blocking(ladder)],
-        "unproved": [finding_json(finding) for finding in ladder.unproved],
+        "object": proof.conversion.source.title,
+        "reached": proof.reached,
+        "holds": proof.holds,
+        "blocking": [finding.topic.id for finding in blocking(proof)],
+        "unproved": [finding_json(finding) for finding in proof.unproved],
         "rungs": [
             {
-                "name": step.rung,
-                "holds": step.holds,
-                "tried": step.was_tried,
-                "note": step.note,
-                "findings": [{**finding_json(finding), "blocking": finding.is_blocking} for finding in step.findings],
+                "name": result.stage,
+                "holds": result.holds,
+                "tried": result.was_tried,
+                "note": result.note,
+                "findings": [{**finding_json(finding), "blocking": finding.is_blocking} for finding in result.findings],
             }
-            for step in ladder.steps
+            for result in proof.results
         ],
     }

@@ -20,7 +20,7 @@ from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.runs.observation import has_run
 from shunter.migrate.moving.step_decisions import contains
 from shunter.migrate.options import Options
-from shunter.migrate.proof.ladder import climbed
+from shunter.migrate.proof.proving import proof_of
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_suspended, overview
 
@@ -78,8 +78,8 @@ def _objection(item: Item, conversion: Conversion, twin: Json, runtimes: Mapping
         if not _makes_same_jobset(item, conversion, present, runtimes.get((item.namespace, runtime))):
             title = f"{TRAINING_RUNTIMES.kind} {runtime}"
             return f"TrainJob {name} was changed, or {title} is gone or was changed: let it train, and compare"
-    ladder = climbed(conversion, options)
-    if not ladder.holds or ladder.unproved:
+    proof = proof_of(conversion, options)
+    if not proof.holds or proof.unproved:
         return f"its pods are not proved to be those of v1 (validate): let TrainJob {name} train, and compare"
     return ""
 

@@ -1,7 +1,7 @@
 """What an API server makes of an object on its way in, and what it refuses: the embedded one's own kinds, asked without a server.
 
 Steps and order are those of `cluster.apiserver.writes`. Webhooks of the operator are not among them: those of TrainJobs look at
-runtimes, and `ladder` asks them where it has both.
+runtimes: `proof` checks them where it has both.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def admitted(obj: Json, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> Json:
 
 @lru_cache(maxsize=256)
 def admitted_once(said: bytes) -> Json:
-    """`admitted` of an object in JSON. Who asks for the same gets the same, so nobody changes it: each rung of a proof asks, and
-    many jobs have one runtime. Raises RefusedError."""
+    """`admitted` of an object in JSON. Callers share the result, so they must not change it: each stage of a proof calls this,
+    and many jobs have one runtime. Raises RefusedError."""
     return admitted(msgspec.json.decode(said))
 
 

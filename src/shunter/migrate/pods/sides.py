@@ -137,7 +137,7 @@ def v2_side(train_job: Json, runtime: Json | None, classes: PriorityClasses = AN
 
 @lru_cache(maxsize=4)
 def _known_side(said: bytes) -> V2:
-    """Asked for by each rung of a proof in turn."""
+    """Cached, as each stage of a proof needs it."""
     train_job, runtime = msgspec.json.decode(said)
     return _v2_side(train_job, runtime, ANY_PRIORITY_CLASS)
 

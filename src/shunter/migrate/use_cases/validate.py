@@ -1,4 +1,4 @@
-"""Proves the conversions of v1 jobs, rung by rung (`proof.ladder`)."""
+"""Proves the conversions of v1 jobs (`proof.proving`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shunter.migrate.conversion.suppression import Entry
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
 from shunter.migrate.proof.given import each_with_given, with_given
-from shunter.migrate.proof.ladder import Ladder, all_climbed
+from shunter.migrate.proof.proving import Proof, proofs_of
 from shunter.migrate.use_cases.progress import Progress, silent
 
 
@@ -42,7 +42,7 @@ def validate(
     jobs: Sequence[str] = (),
     suppressions: Path | None = None,
     progress: Progress = silent,
-) -> tuple[list[Ladder], list[Finding]]:
+) -> tuple[list[Proof], list[Finding]]:
     """The proof of each job's conversion, and findings about input that could not be read.
 
     `jobs` are names (NAME or KIND/NAME) of those to prove, all when none is given. `suppressions` is a `migration.yaml`. Raises
@@ -96,12 +96,12 @@ def proved(
     options: Options,
     entries: Sequence[Entry] = (),
     progress: Progress = silent,
-) -> list[Ladder]:
+) -> list[Proof]:
     """The proof of each, as far as possible without a cluster."""
     today = datetime.now(UTC).date()
     with progress("proving", len(conversions)) as advance:
-        ladders = all_climbed(conversions, options, advance)
-    return [ladder.with_suppressions(lambda findings: suppression.marked(findings, entries, today)) for ladder in ladders]
+        proofs = proofs_of(conversions, options, advance)
+    return [proof.with_suppressions(lambda findings: suppression.marked(findings, entries, today)) for proof in proofs]
 
 
 def _named(jobs: list[SourceObject], names: Sequence[str]) -> list[SourceObject]:

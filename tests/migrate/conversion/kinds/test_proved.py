@@ -12,7 +12,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion.one_job import convert
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.proof.ladder import climbed
+from shunter.migrate.proof.proving import proof_of
 
 KINDS = {kind.resource.kind: kind for kind in JOB_KINDS if kind.resource.kind != "PyTorchJob"}
 PROGRAMS: list[list[str] | None] = [
@@ -92,10 +92,10 @@ def jobs(draw: st.DrawFn, kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-def test_results_that_are_not_blocked_reach_the_rung_of_pods(kind: str, data: st.DataObject) -> None:
+def test_results_that_are_not_blocked_reach_the_stage_of_pods(kind: str, data: st.DataObject) -> None:
     options = Options(accepted=("MPI001", "MPI003", "TF002"))
     conversion = convert(SourceObject(data.draw(jobs(kind)), "job.yaml"), options)
     if conversion.is_blocked:
         return
-    ladder = climbed(conversion, options)
-    assert ladder.reached == "pods", [finding.message for finding in ladder.findings]
+    proof = proof_of(conversion, options)
+    assert proof.reached == "pods", [finding.message for finding in proof.findings]

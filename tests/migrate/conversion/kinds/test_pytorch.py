@@ -18,7 +18,7 @@ from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options, TorchLaunch
-from shunter.migrate.proof.ladder import climbed
+from shunter.migrate.proof.proving import proof_of
 
 REPOSITORY = Path(__file__).parents[4]
 PLAIN = ["python", "train.py"]
@@ -60,7 +60,7 @@ def test_what_may_be_used_has_the_pods_of_v1(case: Path) -> None:
         assert outcome.conversion is not None
         was_accepted = any(finding.suppressed for finding in outcome.findings)
         if not outcome.is_blocked and not was_accepted:
-            assert [finding.message for finding in climbed(outcome.conversion, options).findings if finding.is_blocking] == []
+            assert [finding.message for finding in proof_of(outcome.conversion, options).findings if finding.is_blocking] == []
 
 
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "examples" / "v1").glob("pytorch*.yaml")), ids=lambda path: path.stem)
@@ -213,7 +213,7 @@ def test_roles_that_differ_are_told_apart_field_by_field() -> None:
     found = converted(source)
     told = [finding.message for finding in found.findings if finding.topic.id == "TORCH014"]
     assert told == ["Worker differs from Master in spec.containers[0].image.", "Worker differs from Master in restartPolicy."]
-    assert climbed(found).holds
+    assert proof_of(found).holds
 
 
 COMMANDS = st.sampled_from([
@@ -264,4 +264,4 @@ def test_what_is_not_blocked_is_proved(
     options = Options(torch_launch=mode, profile=profile, elastic_nodes=choice)
     found = converted(job(masters, workers, command, **spec), options)
     if not found.is_blocked:
-        assert [finding.message for finding in climbed(found, options).findings if finding.is_blocking] == []
+        assert [finding.message for finding in proof_of(found, options).findings if finding.is_blocking] == []

@@ -1,4 +1,4 @@
-"""The rung `smoke`: what of the input goes with a job. That the job runs is seen in tests/e2e."""
+"""The stage `smoke`: what of the input goes with a job. That the job runs is seen in tests/e2e."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from migrate.proof.jobs import converted, pytorch
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, NAMESPACES, TRAIN_JOBS
 from shunter.kube.client import Client
-from shunter.migrate.moving.runs.smoke import tried
+from shunter.migrate.moving.runs.smoke import smoke_run
 from shunter.migrate.moving.runs.trial import TrialOptions
 from shunter.migrate.options import Options
-from shunter.migrate.proof.ladder import Ladder, Step
+from shunter.migrate.proof.proving import Proof, StageResult
 
 pytestmark = pytest.mark.integration
 
@@ -32,17 +32,17 @@ def config_map(namespace: str, data: dict[str, str]) -> Json:
     }
 
 
-async def run(client: Client, job: Json, *others: Json) -> tuple[Step, str]:
+async def run(client: Client, job: Json, *others: Json) -> tuple[StageResult, str]:
     """What is said after a second in which nobody runs the job, and the namespace."""
     namespace = f"smoke-{uuid.uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    ladder = Ladder(converted(job), ())
-    return await tried(ladder, client, namespace, others, TrialOptions(deadline_seconds=1), Options(), now=NOW), namespace
+    proof = Proof(converted(job), ())
+    return await smoke_run(proof, client, namespace, others, TrialOptions(deadline_seconds=1), Options(), now=NOW), namespace
 
 
 async def test_objects_of_the_job_s_namespace_go_with_it_as_their_users_wrote_them(client: Client) -> None:
-    step, namespace = await run(client, pytorch(1), config_map("team", SCRIPT), config_map("other", {"run.sh": "exit 1"}))
-    assert step.findings == ()
+    result, namespace = await run(client, pytorch(1), config_map("team", SCRIPT), config_map("other", {"run.sh": "exit 1"}))
+    assert result.findings == ()
     assert (await client.get(CONFIG_MAPS, "scripts", namespace))["data"] == SCRIPT
 
 

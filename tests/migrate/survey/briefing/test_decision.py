@@ -14,7 +14,7 @@ from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
-from shunter.migrate.proof.rungs.runs import RunComparison
+from shunter.migrate.proof.stages.runs import RunComparison
 from shunter.migrate.survey.briefing import decision
 from shunter.migrate.survey.briefing.facts import Readiness, gathered
 from shunter.migrate.survey.briefing.site import files

@@ -1,7 +1,7 @@
-"""The rung `smoke`: the converted job runs on the embedded cluster, for one step where its program can be told so.
+"""The stage `smoke`: the converted job runs on the embedded cluster, for one step if its program has an option for that.
 
-In a namespace of its own, with the ConfigMaps, Secrets and claims of the input, so that nothing of it is left and nothing else is
-touched. Whether it learns what v1 learned is for `runs` to say.
+It runs in a namespace of its own, with the ConfigMaps, Secrets and PersistentVolumeClaims of the input, and leaves nothing. The
+stage `runs` compares what it learns with v1.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ from shunter.migrate.findings import Finding
 from shunter.migrate.moving.runs.deploying import start
 from shunter.migrate.moving.runs.trial import TrialOptions, trial_of
 from shunter.migrate.options import Options
-from shunter.migrate.proof.ladder import Ladder, Step
+from shunter.migrate.proof.proving import Proof, StageResult
 from shunter.migrate.proof.topics import NOT_STARTED
 from shunter.operator.overview import overview
 
 NEEDED = (CONFIG_MAPS, SECRETS, PERSISTENT_VOLUME_CLAIMS, SERVICE_ACCOUNTS)
 """Kinds of the input that pods mount or run as."""
-_PAUSE = 0.2
-"""Seconds between two looks at the job."""
+_POLL_SECONDS = 0.2
 
 
-async def tried(
-    ladder: Ladder,
+async def smoke_run(
+    proof: Proof,
     client: Client,
     namespace: str,
     others: Iterable[Json],
@@ -50,10 +49,10 @@ async def tried(
     options: Options,
     *,
     now: datetime,
-) -> Step:
-    """The rung `smoke`. `namespace` is a scratch one (`server.scratch_namespace`); `others` are the other objects of the input;
-    the job may take as long as `trial_options` give it."""
-    source = ladder.conversion.source
+) -> StageResult:
+    """The stage `smoke`. `namespace` is a scratch one (`server.scratch_namespace`); `others` are the other objects of the input;
+    `trial_options` limit the job's time."""
+    source = proof.conversion.source
     needed = [*_needed(others, source.namespace, namespace)]
     beside = context_of((source,), [obj for _, obj in needed])
     try:
@@ -62,27 +61,29 @@ async def tried(
         trial_options = replace(trial_options, namespace=namespace)
         job = await start(client, trial_of(source, trial_options, options, beside, now=now))
     except (ApiError, InputError) as error:
-        return Step("smoke", (Finding(NOT_STARTED, source.title, source.place(), (), error.message, error.remedy),))
-    return await _followed(ladder, client, job, trial_options.deadline_seconds)
+        return StageResult("smoke", (Finding(NOT_STARTED, source.title, source.place(), (), error.message, error.remedy),))
+    return await _followed(proof, client, job, trial_options.deadline_seconds)
 
 
-async def _followed(ladder: Ladder, client: Client, job: Json, seconds: int) -> Step:
-    source, metadata, began = ladder.conversion.source, job["metadata"], time.monotonic()
+async def _followed(proof: Proof, client: Client, job: Json, seconds: int) -> StageResult:
+    source, metadata, began = proof.conversion.source, job["metadata"], time.monotonic()
     while time.monotonic() - began < seconds:
         job = await client.get(TRAIN_JOBS, metadata["name"], metadata["namespace"])
-        seen = overview({**job, "apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind})
-        if seen.is_finished:
-            took = f"{seen.state} after {time.monotonic() - began:.0f} s"
-            if seen.state == "Succeeded":
-                return Step("smoke", (), took)
-            text = f"{source.title} as a TrainJob: {took}: {seen.message}"
-            return Step("smoke", (Finding(NOT_STARTED, source.title, source.place(), (), text),))
-        await asyncio.sleep(_PAUSE)
-    return Step("smoke", (), f"still running after {seconds} s: name its flag for one step with --steps-arg", was_tried=False)
+        row = overview(TRAIN_JOBS.typed(job))
+        if row.is_finished:
+            outcome = f"{row.state} after {time.monotonic() - began:.0f} s"
+            if row.state == "Succeeded":
+                return StageResult("smoke", (), outcome)
+            text = f"{source.title} as a TrainJob: {outcome}: {row.message}"
+            return StageResult("smoke", (Finding(NOT_STARTED, source.title, source.place(), (), text),))
+        await asyncio.sleep(_POLL_SECONDS)
+    return StageResult(
+        "smoke", (), f"still running after {seconds} s: name the flag for its number of steps with --steps-arg", was_tried=False
+    )
 
 
 def _needed(others: Iterable[Json], own: str, namespace: str) -> Iterator[tuple[Resource, Json]]:
-    """The objects of the job's `own` namespace, as their users wrote them, for `namespace`."""
+    """The objects of the job's `own` namespace, cleaned, for `namespace`."""
     for obj in others:
         for resource in NEEDED:
             is_needed = (obj.get("apiVersion"), obj.get("kind")) == (resource.api_version, resource.kind)

@@ -18,8 +18,8 @@ from shunter.migrate.conversion.emit.job import plain_text, written
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
-from shunter.migrate.proof.ladder import Ladder, climbed
-from shunter.migrate.proof.rungs.runs import RunComparison, compared
+from shunter.migrate.proof.proving import Proof, proof_of
+from shunter.migrate.proof.stages.runs import RunComparison, with_comparisons
 from shunter.migrate.survey.briefing.masking import masked_manifest
 from shunter.migrate.survey.inventory.classes import JobClass
 from shunter.migrate.survey.inventory.entry import Entry, entry
@@ -43,7 +43,7 @@ class Job(NamedTuple):
     runtime: str
     """The manifest of its own runtime; empty if there is none."""
     train_job: str
-    ladder: Ladder | None
+    proof: Proof | None
     """Its proof, including comparisons of its runs; None if it was not converted."""
     runs: tuple[RunComparison, ...]
     is_masked: bool = False
@@ -53,22 +53,22 @@ class Job(NamedTuple):
     def is_proved(self) -> bool:
         """Whether its pods are proved equal to v1's, and none of its programs reads something that changes (suppressed findings
         about that do not count)."""
-        if self.ladder is None or self.unproved:
+        if self.proof is None or self.unproved:
             return False
-        return any(step.rung == "pods" and step.holds for step in self.ladder.steps)
+        return any(result.stage == "pods" and result.holds for result in self.proof.results)
 
     @property
     def unproved(self) -> tuple[Finding, ...]:
         """The findings about programs that read something that changes, unless suppressed or resolved by a comparison of runs."""
-        if self.ladder is None or not self.ladder.unproved:
+        if self.proof is None or not self.proof.unproved:
             return ()
-        findings = (*self.outcome.findings, *self.ladder.findings)
+        findings = (*self.outcome.findings, *self.proof.findings)
         return tuple(finding for finding in findings if finding.limits_proof and not finding.suppressed)
 
     @property
     def is_refuted(self) -> bool:
         """Whether a stage of its proof does not hold, including the comparison of its runs."""
-        return self.ladder is not None and self.ladder.is_refuted
+        return self.proof is not None and self.proof.is_refuted
 
 
 class Lines(NamedTuple):
@@ -181,8 +181,8 @@ def _job(
     if conversion is None:
         return Job(row, outcome, _before(outcome.source), "", "", None, own)
     texts = written(conversion, is_whole_document=False)
-    ladder = compared(climbed(conversion, options).with_suppressions(mark), runs)
-    return Job(row, outcome, _before(outcome.source), texts.runtime, texts.train_job, ladder, own)
+    proof = with_comparisons(proof_of(conversion, options).with_suppressions(mark), runs)
+    return Job(row, outcome, _before(outcome.source), texts.runtime, texts.train_job, proof, own)
 
 
 def _before(source: SourceObject) -> str:
@@ -208,19 +208,20 @@ def _masked(job: Job) -> Job:
     if not known and (before, runtime, train_job) == (job.before, job.runtime, job.train_job):
         return job
     reasons = tuple(reason._replace(why=masked(reason.why, known)) for reason in job.entry.reasons)
-    ladder = job.ladder
-    if ladder is not None:
-        steps = (
-            step._replace(findings=_masked_findings(step.findings, known), note=masked(step.note, known)) for step in ladder.steps
+    proof = job.proof
+    if proof is not None:
+        results = (
+            result._replace(findings=_masked_findings(result.findings, known), note=masked(result.note, known))
+            for result in proof.results
         )
-        ladder = replace(ladder, steps=tuple(steps))
+        proof = replace(proof, results=tuple(results))
     return job._replace(
         entry=msgspec.structs.replace(job.entry, reasons=reasons),
         outcome=msgspec.structs.replace(job.outcome, findings=_masked_findings(job.outcome.findings, known)),
         before=before,
         runtime=runtime,
         train_job=train_job,
-        ladder=ladder,
+        proof=proof,
         is_masked=True,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from shunter.api.grouping import grouped_by
 from shunter.migrate.findings import Finding
-from shunter.migrate.proof.rungs.runs import worst
+from shunter.migrate.proof.stages.runs import worst
 from shunter.migrate.survey.briefing.decision import Point, checklist, metrics, verdict, waves
 from shunter.migrate.survey.briefing.facts import Facts, Job
 from shunter.migrate.survey.inventory.forms.html import TONES, blockers, classes, parts
@@ -65,7 +65,7 @@ def html(facts: Facts, path_of: Callable[[Job], str]) -> str:
 
 def proof_of(job: Job) -> str:
     """How far a job was proved, in a few words."""
-    if job.ladder is None:
+    if job.proof is None:
         return "not converted"
     if job.outcome.is_blocked:
         return "not to be used"
@@ -74,8 +74,8 @@ def proof_of(job: Job) -> str:
         return f"pods compared{runs}"
     if job.unproved and not job.is_refuted:
         return f"pods compared, not what programs read{runs}"
-    held = f"{job.ladder.reached} holds" if job.ladder.reached else "nothing holds"
-    return f"{held}{', not the next rung' if job.ladder.is_refuted else ''}{runs}"
+    held = f"{job.proof.reached} holds" if job.proof.reached else "nothing holds"
+    return f"{held}{', not the next stage' if job.proof.is_refuted else ''}{runs}"
 
 
 def _faults(facts: Facts) -> list[Html]:
@@ -160,7 +160,7 @@ def _references(facts: Facts) -> list[Html]:
 def _row(job: Job, path: str) -> tuple[object, ...]:
     row = job.entry
     name = element("div", element("a", row.title, href=path), element("div", row.inside or row.place, class_="faint"))
-    is_bad = job.ladder is None or job.outcome.is_blocked or (job.is_proved and job.is_refuted)
+    is_bad = job.proof is None or job.outcome.is_blocked or (job.is_proved and job.is_refuted)
     tone = "bad" if is_bad else "good" if job.is_proved else "mild"
     return (
         name,

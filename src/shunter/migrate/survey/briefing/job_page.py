@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.jobs.masking import HIDDEN
 from shunter.migrate.conversion.emit.job import SEPARATOR
-from shunter.migrate.proof.ladder import RUNGS
+from shunter.migrate.proof.proving import STAGES
 from shunter.migrate.survey.briefing.facts import Facts, Job
 from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.migrate.survey.inventory.classes import CLASSES
@@ -68,19 +68,19 @@ def _reasons(job: Job) -> Html:
 
 
 def _proof(job: Job) -> list[Html]:
-    if job.ladder is None:
+    if job.proof is None:
         return []
-    tried = {step.rung: step for step in job.ladder.steps}
+    tried = {result.stage: result for result in job.proof.results}
     rows = []
-    for rung, means in RUNGS.items():
-        step = tried.get(rung)
-        if step is None or not step.was_tried:
+    for stage, means in STAGES.items():
+        result = tried.get(stage)
+        if result is None or not result.was_tried:
             state = badge("not tried")
         else:
-            state = badge("holds", "good") if step.holds else badge("does not hold", "bad")
-        rows.append((rung, state, means, step.note if step else ""))
-    findings = [finding_box(reported_finding(found)) for found in job.ladder.findings]
-    return [element("h2", "Proof"), table(("rung", "", "means", "seen"), rows), *findings]
+            state = badge("holds", "good") if result.holds else badge("does not hold", "bad")
+        rows.append((stage, state, means, result.note if result else ""))
+    findings = [finding_box(reported_finding(found)) for found in job.proof.findings]
+    return [element("h2", "Proof"), table(("stage", "", "means", "seen"), rows), *findings]
 
 
 def _sides(job: Job) -> Html:

@@ -46,7 +46,7 @@ export function MoveView({ route }) {
     <div class="facts"><div><b class=${stateClass(detail.move.state)}>${detail.move.state}</b>${detail.move.wave ? `wave ${detail.move.wave}` : "no wave"}</div>
       <div><b>${detail.move.blocking ?? 0}</b>blocking ${detail.move.blocking === 1 ? "finding" : "findings"}</div>
       <div><b>${detail.move.findings ?? 0}</b>findings in total</div></div>
-    <${Proof} rungs=${detail.proof} />
+    <${Proof} stages=${detail.proof} />
     <${Findings} findings=${detail.findings} />
     ${detail.commands.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">Next steps</h2></header>${detail.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}
     <${Sides} before=${detail.before} after=${detail.after} />
@@ -55,13 +55,13 @@ export function MoveView({ route }) {
       ${detail.comparison.map(([metric, before, after, verdict]) => html`<tr key=${metric}><td>${metric}</td><td class="n">${before}</td><td class="n">${after}</td><td>${verdict}</td></tr>`)}</tbody></table></section>` : null}`;
 }
 
-/** @param {{rungs: import("./wire.js").Rung[]}} props */
-function Proof({ rungs }) {
-  if (!rungs.length) return null;
-  const explained = rungs.filter((rung) => rung.text);
+/** @param {{stages: import("./wire.js").Stage[]}} props */
+function Proof({ stages }) {
+  if (!stages.length) return null;
+  const explained = stages.filter((stage) => stage.text);
   return html`<section class="panel" aria-labelledby="proof"><header><h2 id="proof">Proof</h2></header>
-    <ol class="ladder">${rungs.map((rung) => html`<li key=${rung.name}><span class=${`rung ${rung.status.replace(" ", "-")}`}>${rung.name}<span class="sr">: ${rung.status}</span></span></li>`)}</ol>
-    ${explained.map((rung) => html`<p key=${rung.name}><b>${rung.name}</b> <span class="faint">${rung.status}:</span> ${rung.text}</p>`)}</section>`;
+    <ol class="proof-stages">${stages.map((stage) => html`<li key=${stage.name}><span class=${`stage ${stage.status.replace(" ", "-")}`}>${stage.name}<span class="sr">: ${stage.status}</span></span></li>`)}</ol>
+    ${explained.map((stage) => html`<p key=${stage.name}><b>${stage.name}</b> <span class="faint">${stage.status}:</span> ${stage.text}</p>`)}</section>`;
 }
 
 /** @param {{findings: import("./wire.js").FindingText[]}} props */

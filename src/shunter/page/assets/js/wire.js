@@ -277,7 +277,7 @@
  */
 
 /**
- * @typedef {object} Rung
+ * @typedef {object} Stage
  * @property {string} name
  * @property {string} status
  * @property {string} text
@@ -290,7 +290,7 @@
  * @property {string} before
  * @property {string} after
  * @property {Array<PodPair>} pods
- * @property {Array<Rung>} proof
+ * @property {Array<Stage>} proof
  * @property {Array<[string, string, string, string]>} comparison
  * @property {Array<[string, string]>} commands
  */

@@ -1,6 +1,6 @@
-"""How far a conversion is proved: rungs, each of which presupposes those below it.
+"""How far a conversion is proved: stages, each of which requires those before it.
 
-Nothing is called validated for a rung that was not reached: below `runs`, the training of both jobs was not observed.
+A proof claims no stage that it did not reach: before `runs`, the training of both jobs was not observed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 import yaml
 
 from shunter.api.field_errors import FieldError
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.trainer import runtime_validation, validation
 from shunter.api.trainer.runtime import TrainingRuntime
@@ -35,112 +36,116 @@ from shunter.migrate.proof.topics import NO_OBJECTS, NOT_THE_SAME_TEXT, REFUSED_
 from shunter.operator.trainer.go_types import go_decode_error
 from shunter.operator.trainer.render import trainjob_errors
 
-RungName = Literal["yaml", "schema", "cel", "webhooks", "objects", "pods", "server", "smoke", "runs"]
-RUNGS: dict[RungName, str] = {
-    "yaml": "the text of the result is read again as the objects that it was made of",
-    "schema": "TrainJob and runtime fit the schemas of Trainer, names and labels the rules of all objects",
-    "cel": "they keep the CEL rules of those schemas",
-    "webhooks": "Trainer's webhooks let them pass",
-    "objects": "JobSet, Jobs and pods that follow keep the rules of their kinds, names included",
+StageName = Literal["yaml", "schema", "cel", "webhooks", "objects", "pods", "server", "smoke", "runs"]
+STAGES: dict[StageName, str] = {
+    "yaml": "the text of the result parses to the objects that it was written from",
+    "schema": "TrainJob and runtime match Trainer's schemas; their names and labels are valid",
+    "cel": "TrainJob and runtime satisfy the CEL rules of those schemas",
+    "webhooks": "Trainer's webhooks accept TrainJob and runtime",
+    "objects": "the JobSet, Jobs and pods created from them are valid, names included",
     "pods": "pods, process groups and endings are those of v1, or differ for a reported reason",
-    "server": "the cluster takes everything in a dry run",
+    "server": "the cluster accepts everything in a dry run",
     "smoke": "one step of training runs on the embedded cluster",
     "runs": "a run of each side was compared",
 }
-"""From the lowest to the highest, and what is true there."""
+"""From the lowest to the highest, with what holds once it is reached."""
 UNPROVED = "but not how programs use names, ports or files that differ in v2"
-"""How far the proof of a job reaches in which programs read such."""
+"""What the proof of a job does not cover if its programs read such things."""
 
 LEAST_CONVERSIONS = 10
-"""For whose proof another process pays."""
+"""Conversions for each process: fewer are not worth a fork."""
 
 
-class Step(NamedTuple):
-    """One rung that was tried."""
+class StageResult(NamedTuple):
+    """One stage that was tried."""
 
-    rung: RungName
+    stage: StageName
     findings: tuple[Finding, ...] = ()
     note: str = ""
-    """What was seen there, or why it was not tried, in half a sentence."""
+    """What was found, or why it was not tried, in half a sentence."""
     was_tried: bool = True
 
     @property
     def holds(self) -> bool:
-        """Whether it was tried, and nothing that it found blocks."""
+        """Whether it was tried and found nothing that blocks."""
         return self.was_tried and not any(finding.is_blocking for finding in self.findings)
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """`steps` from the lowest rung on; the first that does not hold is the last."""
+class Proof:
+    """The results of the stages, from the lowest on; the first that does not hold is the last."""
 
     conversion: Conversion
-    steps: tuple[Step, ...]
+    results: tuple[StageResult, ...]
 
     @property
-    def reached(self) -> RungName | None:
-        """The highest rung that holds; None when not even the lowest does."""
-        held = [step.rung for step in self.steps if step.holds]
+    def reached(self) -> StageName | None:
+        """The highest stage that holds; None if not even the lowest does."""
+        held = [result.stage for result in self.results if result.holds]
         return held[-1] if held else None
 
     @property
     def holds(self) -> bool:
-        """Whether all that was tried holds."""
-        return all(step.holds for step in self.steps)
+        """Whether every stage in it holds."""
+        return all(result.holds for result in self.results)
 
     @property
     def is_refuted(self) -> bool:
-        """Whether something that was tried does not hold."""
-        return any(step.was_tried and not step.holds for step in self.steps)
+        """Whether a stage was tried and does not hold."""
+        return any(result.was_tried and not result.holds for result in self.results)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those of all steps, from the lowest rung on."""
-        return tuple(finding for step in self.steps for finding in step.findings)
+        """The findings of all stages, from the lowest on."""
+        return tuple(finding for result in self.results for finding in result.findings)
 
     @property
     def unproved(self) -> tuple[Finding, ...]:
-        """Where programs read what changes: the pods may be alike, what the programs make of it is not looked at. None once runs
-        were compared, which shows it."""
-        if any(step.rung == "runs" and step.holds for step in self.steps):
+        """Where programs read what changes: equal pods do not show what the programs do with it. Empty once runs were compared,
+        which do."""
+        if any(result.stage == "runs" and result.holds for result in self.results):
             return ()
         own = (finding for finding in self.findings if finding.limits_proof)
         return (*self.conversion.unproved, *own)
 
-    def with_suppressions(self, mark: Callable[[Iterable[Finding]], tuple[Finding, ...]]) -> Ladder:
-        """With findings that people have suppressed marked as such."""
-        return replace(self, steps=tuple(step._replace(findings=mark(step.findings)) for step in self.steps))
+    def with_suppressions(self, mark: Callable[[Iterable[Finding]], tuple[Finding, ...]]) -> Proof:
+        """The proof with findings that users have suppressed marked as such."""
+        return replace(self, results=tuple(result._replace(findings=mark(result.findings)) for result in self.results))
 
-    def higher(self, step: Step) -> Ladder:
-        """With one more rung tried."""
-        assert self.holds, "a rung is tried when all below it hold"
-        return replace(self, steps=(*self.steps, step))
+    def with_result(self, result: StageResult) -> Proof:
+        """The proof with one more stage."""
+        assert self.holds, "a stage is tried when all before it hold"
+        return replace(self, results=(*self.results, result))
 
 
-def climbed(conversion: Conversion, options: Options = Options()) -> Ladder:  # noqa: B008
-    """Proves a conversion up to the rung `pods`, the highest without a cluster. Never raises."""
-    ladder = Ladder(conversion, ())
-    for rung, tried in _TRIED.items():
-        ladder = ladder.higher(Step(rung, tuple(tried(conversion, _Reporter(conversion, options)))))
-        if not ladder.holds:
-            return ladder
+def proof_of(conversion: Conversion, options: Options = Options()) -> Proof:  # noqa: B008
+    """Proves a conversion up to the stage `pods`, the highest without a cluster. Never raises."""
+    proof = Proof(conversion, ())
+    for stage, tried in _TRIED.items():
+        proof = proof.with_result(StageResult(stage, tuple(tried(conversion, _Reporter(conversion, options)))))
+        if not proof.holds:
+            return proof
     comparison = compared(conversion, options)
-    step = Step("pods", comparison.findings, _note(comparison), was_tried=comparison.matched is not None)
-    return ladder.higher(step)
+    result = StageResult("pods", comparison.findings, _note(comparison), was_tried=comparison.matched is not None)
+    return proof.with_result(result)
 
 
-def all_climbed(
-    conversions: Sequence[Conversion], options: Options, done: Callable[[int], None] = lambda count: None
-) -> list[Ladder]:
-    """Proves each conversion as far as possible without a cluster. Calls `done` with the number of further ones done."""
-    climbs = mapped(
-        lambda conversion: climbed(conversion, options).steps, conversions, least=LEAST_CONVERSIONS, known=conversions, done=done
+def proofs_of(
+    conversions: Sequence[Conversion], options: Options, done: Callable[[int], None] = lambda number: None
+) -> list[Proof]:
+    """Proves each conversion as far as possible without a cluster. Calls `done` with the number newly done."""
+    results = mapped(
+        lambda conversion: proof_of(conversion, options).results,
+        conversions,
+        least=LEAST_CONVERSIONS,
+        known=conversions,
+        done=done,
     )
-    return [Ladder(conversion, steps) for conversion, steps in zip(conversions, climbs, strict=True)]
+    return [Proof(conversion, own) for conversion, own in zip(conversions, results, strict=True)]
 
 
 class _Reporter:
-    """Makes findings about fields of the result, at the place in the source that they come from."""
+    """Makes findings about fields of the result, located at their origin in the source."""
 
     def __init__(self, conversion: Conversion, options: Options) -> None:
         self._conversion = conversion
@@ -155,7 +160,7 @@ class _Reporter:
         return Finding(topic, source.title, source.place(path), path, message, remedy, target, accepted)
 
     def _origin(self, manifest: Manifest | None, field: str) -> Path:
-        """The field of the source that stands at `field` of the result, or above it."""
+        """The field of the source that became `field` of the result, or the closest parent of it."""
         best: tuple[int, Path] = (0, ())
         for row in self._conversion.rows:
             if row.target is None or row.target.manifest != manifest:
@@ -180,8 +185,7 @@ def _yaml(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
     except yaml.YAMLError as error:
         yield tell(NOT_THE_SAME_TEXT, f"The result is not YAML: {' '.join(str(error).split())}.")
         return
-    wanted = [obj for _, obj in _manifests(conversion)]
-    if found != wanted:
+    if found != [obj for _, obj in _manifests(conversion)]:
         yield tell(NOT_THE_SAME_TEXT, "The text of the result differs from the objects that it was written from.")
 
 
@@ -195,7 +199,7 @@ def _schema(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
         accepted = {finding.path: finding.suppressed for finding in conversion.findings if finding.topic.id == OF_TEMPLATE.id}
         for field in unknown:
             finding = tell(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
-            # Who accepts a field that v1 does not know accepts it in the result, where it is passed on.
+            # Accepting an unknown field of v1 accepts it in the result, where it is passed on.
             yield finding._replace(suppressed=accepted.get(finding.path, ""))
         yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, faults, tell)
         for fault in broken_rules:
@@ -208,7 +212,7 @@ def _cel(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
 
 
 def _webhooks(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
-    """What Trainer's webhooks say: to the runtime when it is made, to the job when its runtime is there."""
+    """Trainer's webhooks validate the runtime by itself, and the TrainJob together with its runtime."""
     if conversion.runtime is not None:
         runtime = msgspec.convert(admitted_once(msgspec.json.encode(conversion.runtime)), TrainingRuntime)
         yield from _errors(REFUSED_BY_WEBHOOK, "TrainingRuntime", conversion.runtime, runtime_validation.errors(runtime), tell)
@@ -230,21 +234,20 @@ def _webhooks(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
 
 
 def _objects(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
-    """What follows from the TrainJob is made later, by controllers: a refusal there is told in events only, and tried again for
-    ever."""
+    """Controllers create these objects later: a rejection there shows in events only, and is retried forever."""
     try:
         side = v2_side(conversion.train_job, conversion.runtime)
     except InputError as error:
         yield tell(NO_OBJECTS, error.message, remedy=error.remedy)
         return
-    for obj in _followers(side):
+    for obj in _created_objects(side):
         faults = [*map(str, cel_errors(obj)), *rule_errors(obj)]
         for fault in dict.fromkeys(faults):
-            yield tell(NO_OBJECTS, f"{title(obj)} would be refused: {fault}.")
+            yield tell(NO_OBJECTS, f"{title(obj)} would be rejected: {fault}.")
 
 
-def _followers(side: V2) -> Iterator[Json]:
-    """The JobSet, its Jobs, and of each Job's pods the first and the last: all others differ from them in their numbers only."""
+def _created_objects(side: V2) -> Iterator[Json]:
+    """The JobSet, its Jobs, and the first and last pod of each Job: the others differ from these in their index only."""
     yield side.jobset
     yield from side.jobs
     pods: dict[str, list[Json]] = {}
@@ -255,15 +258,16 @@ def _followers(side: V2) -> Iterator[Json]:
 
 
 @lru_cache(maxsize=256)
-def _schema_faults(said: bytes) -> tuple[list[str], list[FieldError], list[str]]:
-    """Unknown fields, errors of the schema, and broken rules of all objects: many jobs share a runtime. Raises RefusedError."""
-    unknown, stored = unknown_fields(msgspec.json.decode(said)), admitted_once(said)
+def _schema_faults(manifest: bytes) -> tuple[list[str], list[FieldError], list[str]]:
+    """Unknown fields, errors of the schema, and broken rules of all objects. Cached, as many jobs share a runtime. Raises
+    RefusedError."""
+    unknown, stored = unknown_fields(msgspec.json.decode(manifest)), admitted_once(manifest)
     return unknown, schema_errors(stored), rule_errors(stored)
 
 
 @lru_cache(maxsize=256)
-def _cel_faults(said: bytes) -> list[FieldError]:
-    return cel_errors(admitted_once(said))
+def _cel_faults(manifest: bytes) -> list[FieldError]:
+    return cel_errors(admitted_once(manifest))
 
 
 def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], tell: _Reporter) -> Iterator[Finding]:
@@ -277,12 +281,11 @@ def _note(comparison: Comparison) -> str:
     counts: dict[str, int] = {}
     for difference in comparison.differences:
         counts[difference.verdict] = counts.get(difference.verdict, 0) + 1
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("expected", "reported", "unexplained") if verdict in counts)
-    pods = len(comparison.matched.pairs)
-    return f"{pods} pod{'' if pods == 1 else 's'} on each side; differences: {told or 'none'}"
+    listed = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("expected", "reported", "unexplained") if verdict in counts)
+    return f"{count(len(comparison.matched.pairs), 'pod')} on each side; differences: {listed or 'none'}"
 
 
-_TRIED: dict[RungName, Callable[[Conversion, _Reporter], Iterator[Finding]]] = {
+_TRIED: dict[StageName, Callable[[Conversion, _Reporter], Iterator[Finding]]] = {
     "yaml": _yaml,
     "schema": _schema,
     "cel": _cel,

@@ -1,9 +1,9 @@
-"""The rung `server`: checks by dry runs whether a cluster accepts the objects that follow from a conversion; nothing of the job
-is stored.
+"""The stage `server`: checks by dry runs whether a cluster accepts the objects created from a conversion; nothing of the job is
+stored.
 
-A TrainJob is judged together with its runtime, which a dry run does not store: so the runtime is made for a moment in a scratch
-namespace. The webhooks of TrainJobs see neither the JobSet nor its Jobs, which controllers make later, so those are asked about
-as well.
+Webhooks validate a TrainJob together with its runtime, which a dry run does not store: so the runtime is created in a scratch
+namespace and deleted again. They do not check the JobSet and its Jobs, which controllers create later: these get dry runs of
+their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import contextlib
 import uuid
 from collections.abc import AsyncGenerator
 
-from shunter.api.formats.counts import count as counted
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, JOBSETS, NAMESPACES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.kube.client import Client
@@ -21,18 +21,18 @@ from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.findings import Finding
 from shunter.migrate.pods.admission import title
 from shunter.migrate.pods.sides import v2_side
-from shunter.migrate.proof.ladder import Ladder, Step
+from shunter.migrate.proof.proving import Proof, StageResult
 from shunter.migrate.proof.topics import REFUSED_BY_SERVER
 
 PREFIX = "shunter-dry-run-"
 """The name prefix of scratch namespaces; a leftover one may be deleted."""
 _NO_RIGHT = " cannot create resource "
-"""Words of Kubernetes' authorizer alone: policies, quotas and webhooks forbid in others."""
+"""In messages of Kubernetes' authorizer only: policies, quotas and webhooks word a 403 otherwise."""
 
 
 @contextlib.asynccontextmanager
 async def scratch_namespace(client: Client, named: str = "") -> AsyncGenerator[str]:
-    """The namespace that was `named`, which stays; else a new one, which goes afterwards with all that is in it."""
+    """The namespace `named`, which is kept; else a new one, which is deleted afterwards with all that is in it."""
     if named:
         yield named
         return
@@ -45,18 +45,18 @@ async def scratch_namespace(client: Client, named: str = "") -> AsyncGenerator[s
             await client.delete(NAMESPACES, name)
 
 
-async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
-    """The rung `server`. `namespace` is one for such purposes (`scratch_namespace`). Nothing of the conversion is left there.
-    Raises ApiError where no answer comes."""
-    conversion = ladder.conversion
+async def dry_run(proof: Proof, client: Client, namespace: str) -> StageResult:
+    """The stage `server`. `namespace` is a scratch one (`scratch_namespace`). Nothing of the conversion is left there. Raises
+    ApiError if the server does not answer."""
+    conversion = proof.conversion
     side = v2_side(conversion.train_job, conversion.runtime)
     findings: list[Finding] = []
-    unasked: list[str] = []
-    count = 0
+    forbidden: list[str] = []
+    number = 0
 
-    async def ask(resource: Resource, obj: Json, *, dry_run: bool = True) -> bool:
-        nonlocal count
-        count += 1
+    async def is_accepted(resource: Resource, obj: Json, *, dry_run: bool = True) -> bool:
+        nonlocal number
+        number += 1
         cleaned = clean(obj)
         body = {**cleaned, "metadata": {**cleaned["metadata"], "namespace": namespace}}
         try:
@@ -65,38 +65,38 @@ async def asked(ladder: Ladder, client: Client, namespace: str) -> Step:
             raise
         except ApiError as error:
             if isinstance(error, Forbidden) and _NO_RIGHT in error.message:
-                unasked.append(f"{title(obj)}: {error.message}")
+                forbidden.append(f"{title(obj)}: {error.message}")
                 return False
             source = conversion.source
-            message = f"{title(obj)} is refused: {error.message}"
+            message = f"{title(obj)} is rejected: {error.message}"
             findings.append(Finding(REFUSED_BY_SERVER, source.title, source.place(), (), message, error.remedy))
             return False
         return True
 
     runtime = conversion.runtime
     if runtime is None or runtime["kind"] != TRAINING_RUNTIMES.kind:
-        await ask(TRAIN_JOBS, conversion.train_job)
-    elif await ask(TRAINING_RUNTIMES, runtime, dry_run=False):
+        await is_accepted(TRAIN_JOBS, conversion.train_job)
+    elif await is_accepted(TRAINING_RUNTIMES, runtime, dry_run=False):
         try:
-            await ask(TRAIN_JOBS, conversion.train_job)
+            await is_accepted(TRAIN_JOBS, conversion.train_job)
         finally:
             with contextlib.suppress(NotFound):
                 await client.delete(TRAINING_RUNTIMES, runtime["metadata"]["name"], namespace)
-    await ask(JOBSETS, side.jobset)
+    await is_accepted(JOBSETS, side.jobset)
     for job in side.jobs:
-        await ask(JOBS, _as_created(job))
-    if unasked and not findings:
-        return Step("server", (), f"not asked about {unasked[0]}", was_tried=False)
-    return Step("server", tuple(findings), f"asked about {counted(count, 'object')} in namespace {namespace}")
+        await is_accepted(JOBS, _as_created(job))
+    if forbidden and not findings:
+        return StageResult("server", (), f"no dry run of {forbidden[0]}", was_tried=False)
+    return StageResult("server", tuple(findings), f"dry run of {count(number, 'object')} in namespace {namespace}")
 
 
-def not_asked(error: Forbidden) -> Step:
-    """The step's result when the user may not create a scratch namespace."""
-    return Step("server", (), f"{error.message}; name a namespace with --scratch-namespace", was_tried=False)
+def not_permitted(error: Forbidden) -> StageResult:
+    """The result when the user may not create a scratch namespace."""
+    return StageResult("server", (), f"{error.message}; name a namespace with --scratch-namespace", was_tried=False)
 
 
 def _as_created(job: Json) -> Json:
-    """A Job as its controller sends it: selector and labels of its uid are the server's to give."""
+    """A Job as its controller creates it: the server sets the selector and the labels with its uid."""
     spec = {key: value for key, value in job["spec"].items() if key != "selector"}
     template = spec["template"]
     labels = {key: value for key, value in template["metadata"]["labels"].items() if not key.endswith("controller-uid")}

@@ -1,4 +1,4 @@
-"""The rung `runs`: comparisons of runs, read from the output of `migrate compare` or `migrate test`."""
+"""The stage `runs`: comparisons of runs, read from the output of `migrate compare` or `migrate test`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from shunter.migrate.findings import Finding
-from shunter.migrate.proof.ladder import Ladder, Step
+from shunter.migrate.proof.proving import Proof, StageResult
 from shunter.migrate.proof.topics import TRAINED_DIFFERENTLY
 from shunter.migrate.run_verdicts import PASSED, Verdict
 
@@ -26,20 +26,22 @@ class RunComparison(msgspec.Struct, frozen=True):
         return title in (self.original, f"{kind} {key.rpartition('/')[2]}")
 
 
-def compared(ladder: Ladder, comparisons: Sequence[RunComparison]) -> Ladder:
-    """The ladder with the rung `runs`, if all lower rungs hold and a comparison is about the job; of several, the worst
+def with_comparisons(proof: Proof, comparisons: Sequence[RunComparison]) -> Proof:
+    """The proof with the stage `runs`, if all stages before it hold and a comparison is about the job; of several, the worst
     counts."""
-    source = ladder.conversion.source
+    source = proof.conversion.source
     own = [comparison for comparison in comparisons if comparison.is_about(source.title)]
-    if not own or not ladder.holds:
-        return ladder
+    if not own or not proof.holds:
+        return proof
     found = worst(own)
     if found.verdict == "not comparable":
-        return ladder.higher(Step("runs", (), f"{found.successor or 'its successor'} was not comparable", was_tried=False))
+        return proof.with_result(
+            StageResult("runs", (), f"{found.successor or 'its successor'} was not comparable", was_tried=False)
+        )
     if found.verdict == "different":
         text = f"{found.successor} did not train as {source.title} did."
-        return ladder.higher(Step("runs", (Finding(TRAINED_DIFFERENTLY, source.title, source.place(), (), text),)))
-    return ladder.higher(Step("runs", (), f"{found.verdict}: {found.successor}"))
+        return proof.with_result(StageResult("runs", (Finding(TRAINED_DIFFERENTLY, source.title, source.place(), (), text),)))
+    return proof.with_result(StageResult("runs", (), f"{found.verdict}: {found.successor}"))
 
 
 def worst(comparisons: Sequence[RunComparison]) -> RunComparison:
