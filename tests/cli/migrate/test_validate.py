@@ -53,7 +53,7 @@ def test_a_job_for_which_others_wrote_nothing_stops_no_other(tmp_path: Path) -> 
     done = migrate("diff", "-f", "-", "--against", "naive.yaml", given=both, folder=tmp_path)
     assert done.returncode == 2
     assert "PyTorchJob bert -> TrainJob bert" in done.stdout
-    assert "blocking PROOF018 PyTorchJob gpt: no TrainJob of its name to compare with; there are bert." in done.stderr
+    assert "blocking PROOF018 PyTorchJob gpt: there is no TrainJob of its name to compare with. Found: bert." in done.stderr
 
 
 def test_what_cannot_be_read_of_others_is_told(tmp_path: Path) -> None:

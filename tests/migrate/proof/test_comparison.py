@@ -196,9 +196,11 @@ def _a_deadline_of_the_jobs(train_job: Json, runtime: Json) -> None:
 @pytest.mark.parametrize(
     ("seconds", "change", "message"),
     [
-        pytest.param(3600, _no_deadline, "The job ends after 3600 s in v1 and by itself only in v2.", id="lost"),
-        pytest.param(3600, _a_deadline_of_the_jobs, "The job ends after 3600 s in v1 and after 60 s in v2.", id="another"),
-        pytest.param(None, _a_deadline_of_the_jobs, "The job ends by itself only in v1 and after 60 s in v2.", id="new"),
+        pytest.param(3600, _no_deadline, "The job has a deadline of 3600 s in v1 and no deadline in v2.", id="lost"),
+        pytest.param(
+            3600, _a_deadline_of_the_jobs, "The job has a deadline of 3600 s in v1 and a deadline of 60 s in v2.", id="another"
+        ),
+        pytest.param(None, _a_deadline_of_the_jobs, "The job has no deadline in v1 and a deadline of 60 s in v2.", id="new"),
     ],
 )
 def test_another_deadline_is_another_ending(seconds: int | None, change: Change, message: str) -> None:
@@ -310,7 +312,7 @@ def test_the_account_of_a_conversion_is_held_to_its_results() -> None:
     conversion = converted(pytorch(1, run_policy={"activeDeadlineSeconds": 60}))
     conversion.train_job["spec"]["activeDeadlineSeconds"] = 61
     found = {finding.topic.id: finding.message for finding in compared(conversion).findings}
-    assert "activeDeadlineSeconds, but is 61 there, and 60 in v1" in found["PROOF004"]
+    assert "activeDeadlineSeconds, but is 61 there and 60 in v1" in found["PROOF004"]
 
 
 def test_roles_of_their_own_are_compared_with_the_replicated_job_of_their_name() -> None:

@@ -1,11 +1,11 @@
-"""The proof that a conversion trains alike: the pods of both sides, rank by rank, and the proof of checks up to a real run.
+"""The proof that a conversion trains alike: stages from reading the result again up to a comparison of runs.
 
-comparison                    `compared(conversion)`: whether a difference of pods is expected, reported or unexplained
+proving, stages/              how far a conversion is proved: `proof_of(conversion)`
+comparison                    the stage `pods`: whether a difference between pods is expected, reported or unexplained
 expectations                  differences that follow from v2; mpi_expectations: those of MPIJobs
-explanations                  differences that a finding of the conversion tells of
+explanations                  differences that a finding of the conversion explains
 launches                      what containers start
-groups, endings, account      process groups, how jobs end, the conversion's own account
-given                         TrainJobs that others wrote
-proof, stages/                how far a conversion is proved: `proof_of(conversion)`
-side_by_side                  for people
+groups, endings, account      process groups, how jobs end, values that the conversion carried
+existing                      TrainJobs that users wrote themselves
+side_by_side                  both sides as rows, for people and programs
 """

@@ -21,9 +21,9 @@ def faults(conversion: Conversion) -> Iterator[tuple[Row, str]]:
         present = value_at(manifest, row.target.path)
         given = value_at(conversion.source.value, row.path)
         if present is MISSING and given not in ({}, [], None, ""):
-            yield row, "is not there"
+            yield row, "is missing there"
         elif present is not MISSING and present != given:
-            yield row, f"is {_shown(present)} there, and {_shown(given)} in v1"
+            yield row, f"is {_shown(present)} there and {_shown(given)} in v1"
 
 
 def _shown(value: Any) -> str:

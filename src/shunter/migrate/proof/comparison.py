@@ -1,7 +1,7 @@
-"""A v1 job and what it became, compared in full: pods, groups of processes, endings, and the conversion's own account.
+"""Compares a v1 job with its conversion in full: pods, process groups, endings, and the values that were carried.
 
-A difference of pods is expected (a rule of `expectations` knows it), reported (a finding of the conversion is about that field,
-or its topic says that it `explains` it), or unexplained: then the conversion must not be used.
+A difference between pods is expected (by a rule of `expectations`), reported (a finding of the conversion is about that field, or
+its topic `explains` it), or unexplained: then the conversion must not be used.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.migrate.conversion.one_job import Conversion
@@ -29,8 +30,8 @@ from shunter.migrate.proof.endings import Disagreement
 from shunter.migrate.proof.expectations import expected
 from shunter.migrate.proof.explanations import explained, explains_ending, source_paths
 from shunter.migrate.proof.topics import (
+    EVICTED_RESTARTS,
     GENERATED_NAME,
-    MORE_PATIENT,
     NO_ORIGINAL_PODS,
     NO_PODS,
     NOT_AS_CARRIED,
@@ -41,32 +42,32 @@ from shunter.migrate.proof.topics import (
 )
 
 _MANY_PAIRS = 300
-"""Pods from which on how a job ends is worked out by a process of its own."""
+"""Pods from which on a process of its own computes how the job ends."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the comparison of one job found. Differences that are explained are among them."""
+    """What the comparison of one job found, with expected and reported differences."""
 
     source: SourceObject
     matched: Matched | None
-    """None when one side gets no pods; a finding says why."""
+    """None if one side has no pods; a finding says why."""
     differences: tuple[Difference, ...]
     findings: tuple[Finding, ...]
     """The findings of the comparison itself."""
 
     @property
     def is_alike(self) -> bool:
-        """Whether every pod has its counterpart, and all that differs is explained or suppressed."""
+        """Whether every pod has its counterpart, and every difference is explained or suppressed."""
         return self.matched is not None and not any(finding.is_blocking for finding in self.findings)
 
 
 def compared(conversion: Conversion, options: Options = Options()) -> Comparison:  # noqa: B008
-    """A conversion's own proof: never raises."""
+    """Compares a job with its conversion. Never raises."""
     found = compared_objects(conversion.source, conversion.train_job, conversion.runtime, conversion.findings, options)
-    tell = _Reporter(conversion.source, options)
+    report = _Reporter(conversion.source, options)
     wrong = tuple(
-        tell(
+        report(
             NOT_AS_CARRIED,
             row.path,
             f"{shown(row.path)} was carried to {row.target.manifest} {shown(row.target.path)}, but {fault}.",
@@ -84,27 +85,28 @@ def compared_objects(
     findings: tuple[Finding, ...] = (),
     options: Options = Options(),  # noqa: B008
 ) -> Comparison:
-    """A v1 job beside a TrainJob and its runtime, wherever they come from; `findings` explain differences. Never raises."""
-    tell = _Reporter(source, options)
+    """Compares a v1 job with a TrainJob and its runtime, wherever they come from; `findings` explain differences. Never
+    raises."""
+    report = _Reporter(source, options)
     try:
         original = v1_side(source.value, options)
     except OtherOperatorError as error:
-        return Comparison(source, None, (), (tell(NOT_COMPARED, (), error.message, remedy=error.remedy),))
+        return Comparison(source, None, (), (report(NOT_COMPARED, (), error.message, remedy=error.remedy),))
     except InputError as error:
-        return Comparison(source, None, (), (tell(NO_ORIGINAL_PODS, (), error.message, remedy=error.remedy),))
+        return Comparison(source, None, (), (report(NO_ORIGINAL_PODS, (), error.message, remedy=error.remedy),))
     try:
         both = matched(original, v2_side(train_job, runtime))
     except InputError as error:
-        return Comparison(source, None, (), (tell(NO_PODS, (), error.message, remedy=error.remedy),))
+        return Comparison(source, None, (), (report(NO_PODS, (), error.message, remedy=error.remedy),))
     except UnofferedError as error:
         topic = NO_ORIGINAL_PODS if error.in_v1 else NO_PODS
-        return Comparison(source, None, (), (tell(topic, (), f"{source.title}: a variable of a container: {error}."),))
+        return Comparison(source, None, (), (report(topic, (), f"{source.title}: a variable of a container: {error}."),))
     context = Context(both)
     with beside(lambda: endings.disagreements(both), pays=len(both.pairs) >= _MANY_PAIRS) as disagreements:
-        judged = tuple(_judged(difference, source, context, findings) for difference in both.differences())
-        told = (*_of_pods(source, both, judged, tell), *_of_groups(both, findings, tell))
-        of_endings = _of_endings(source, both, disagreements(), findings, tell)
-    return Comparison(source, both, judged, (*told, *of_endings))
+        differences = tuple(_classified(difference, source, context, findings) for difference in both.differences())
+        reported = (*_of_pods(source, both, differences, report), *_of_groups(both, findings, report))
+        of_endings = _of_endings(source, both, disagreements(), findings, report)
+    return Comparison(source, both, differences, (*reported, *of_endings))
 
 
 class _Reporter:
@@ -119,19 +121,19 @@ class _Reporter:
         return Finding(topic, self._source.title, self._source.place(path), path, message, remedy, "", accepted)
 
 
-def _judged(one: Difference, source: SourceObject, context: Context, findings: tuple[Finding, ...]) -> Difference:
+def _classified(one: Difference, source: SourceObject, context: Context, findings: tuple[Finding, ...]) -> Difference:
     if one.place and (reason := expected(one, context)):
         return Difference(one.pair, one.place, one.v1, one.v2, "expected", reason)
     if topic := explained(one, findings, source, context.matched):
         return Difference(one.pair, one.place, one.v1, one.v2, "reported", topic)
-    if _is_own_name(one):
+    if _is_pod_name(one):
         return Difference(one.pair, one.place, one.v1, one.v2, "reported", GENERATED_NAME.id)
     return one
 
 
-def _is_own_name(difference: Difference) -> bool:
-    """Whether the program is told the name of its pod, which v2 generates: by a variable, or within a text. A name of v1 is an
-    address as well, and one of v2 is none: where it stands for one, or may, it is looked at as any other text."""
+def _is_pod_name(difference: Difference) -> bool:
+    """Whether both values are the pod's own name, or texts that contain it; v2 generates pod names. False where the name is or
+    may be an address: only v1's pod names resolve."""
     pair, place = difference.pair, difference.place
     if pair.v1 is None or pair.v2 is None or len(place) < 3 or place[2] not in ("env", "program", "args"):
         return False
@@ -145,7 +147,7 @@ def _is_own_name(difference: Difference) -> bool:
 
 
 def _with_mark(value: Any, replica: Replica, mark: str) -> Any:
-    """The value with the mark in the place of the pod's own name."""
+    """The value with the mark instead of the pod's name."""
     if isinstance(value, str):
         return value.replace(replica.pod["metadata"]["name"], mark)
     if isinstance(value, dict):
@@ -155,10 +157,10 @@ def _with_mark(value: Any, replica: Replica, mark: str) -> Any:
     return value
 
 
-def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference, ...], tell: _Reporter) -> Iterator[Finding]:
+def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference, ...], report: _Reporter) -> Iterator[Finding]:
     """One finding for all pods of a role that differ in the same place."""
-    told = (one for one in differences if one.verdict == "unexplained" or one.reason == GENERATED_NAME.id)
-    ordered = sorted(told, key=lambda one: (one.place, one.pair.role))
+    reported = (one for one in differences if one.verdict == "unexplained" or one.reason == GENERATED_NAME.id)
+    ordered = sorted(reported, key=lambda one: (one.place, one.pair.role))
     for (place, role), group in groupby(ordered, key=lambda one: (one.place, one.pair.role)):
         same = [*group]
         first, paths = same[0], source_paths(source, both, same[0])
@@ -168,18 +170,19 @@ def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference,
         else:
             what = f"{'v2' if first.pair.v2 is None else 'v1'} has no such pod."
         topic = GENERATED_NAME if first.reason == GENERATED_NAME.id else UNEXPLAINED
-        yield tell(topic, paths[0] if paths else (), f"{who}: {what}")
+        yield report(topic, paths[0] if paths else (), f"{who}: {what}")
 
 
-def _of_groups(both: Matched, findings: tuple[Finding, ...], tell: _Reporter) -> Iterator[Finding]:
-    """Told unless the conversion has told of it; but a group that comes apart cannot be explained."""
+def _of_groups(both: Matched, findings: tuple[Finding, ...], report: _Reporter) -> Iterator[Finding]:
+    """One finding for the first difference between groups. If the conversion explains them, only for what cannot be explained: a
+    group of v1 whose pods are no group in v2."""
     faults = [*groups.faults(both)]
     if any(groups.EXPLAINED in finding.topic.explains for finding in findings):
         faults = [*groups.breaches(both)]
     if faults:
         _, text = faults[0]
-        more = f" So do {len(faults) - 1} more." if len(faults) > 1 else ""
-        yield tell(OTHER_GROUP, (), f"{text}{more}")
+        more = f" {count(len(faults) - 1, 'more difference')}." if len(faults) > 1 else ""
+        yield report(OTHER_GROUP, (), f"{text}{more}")
 
 
 def _of_endings(
@@ -187,24 +190,24 @@ def _of_endings(
     both: Matched,
     disagreements: tuple[Disagreement, ...],
     findings: tuple[Finding, ...],
-    tell: _Reporter,
+    report: _Reporter,
 ) -> Iterator[Finding]:
-    """The first of several cases that are about the same."""
+    """One finding for the cases with the same subject, role and endings."""
     before, after = endings.deadlines(both)
     if before != after and (before is None or before > 0):
-        shown = ("by itself only" if seconds is None else f"after {seconds} s" for seconds in (before, after))
-        yield tell(OTHER_ENDING, (), f"The job ends {' in v1 and '.join(shown)} in v2.")
-    seen: set[tuple[str, ...]] = set()
+        deadlines = ("no deadline" if seconds is None else f"a deadline of {seconds} s" for seconds in (before, after))
+        yield report(OTHER_ENDING, (), f"The job has {' in v1 and '.join(deadlines)} in v2.")
+    reported: set[tuple[str, ...]] = set()
     for one in disagreements:
-        topic = MORE_PATIENT if _is_more_patient(one) else OTHER_ENDING
+        topic = EVICTED_RESTARTS if _restarts_evicted(one) else OTHER_ENDING
         key = (one.case.subject, one.case.role, one.v1, one.v2, topic.id)
-        if key in seen or any(explains_ending(finding, one.case, source, both) for finding in findings):
+        if key in reported or any(explains_ending(finding, one.case, source, both) for finding in findings):
             continue
-        seen.add(key)
-        yield tell(topic, (), f"The job {one.v1} in v1 and {one.v2} in v2 {one.case.title}.")
+        reported.add(key)
+        yield report(topic, (), f"The job {one.v1} in v1 and {one.v2} in v2 {one.case.title}.")
 
 
-def _is_more_patient(one: Disagreement) -> bool:
-    """Whether v2 restarts a pod that was evicted, v1 fails the job."""
+def _restarts_evicted(one: Disagreement) -> bool:
+    """Whether v1 fails the job when a pod is evicted, and v2 restarts the pod."""
     was_evicted = any(code is None for code in one.case.ended.values())
     return was_evicted and one.v1 == "fails" and one.v2 == "starts the pod again"

@@ -1,4 +1,4 @@
-"""The context of rules about differences, computed once for a comparison."""
+"""What rules about differences know of the two sides, computed once for a comparison."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Context:
     """The input of rules, besides the difference itself."""
 
     matched: Matched
-    lacking: dict[tuple[Place, bool], str] = field(default_factory=dict)
-    """Why a key of labels or annotations is missing on one side: of v1 if True."""
+    reasons_of_keys: dict[tuple[Place, bool], str] = field(default_factory=dict)
+    """Cache: why a label or annotation is missing on one side, which is v1 if True."""
 
     @cached_property
     def kind(self) -> JobKind:
-        """The kind of the v1 job, which has the port and the containers that v1's operator adds."""
+        """The kind of the v1 job, with the port and the containers that v1's operator adds."""
         return next(kind for kind in JOB_KINDS if kind.resource == self.matched.v1.job.resource)
 
     @property
@@ -33,7 +33,7 @@ class Context:
         return self.kind.resource == MPI_JOBS
 
     @cached_property
-    def appended(self) -> Mapping[str, frozenset[str]]:
+    def variables(self) -> Mapping[str, frozenset[str]]:
         """The variables that v1's operator added to any container, by role."""
         job = self.matched.v1.job
         found: dict[str, set[str]] = {}
@@ -45,8 +45,8 @@ class Context:
         return {role: frozenset(names) for role, names in found.items()}
 
     @cached_property
-    def waiting(self) -> frozenset[str]:
-        """The init containers that v1's operator added."""
+    def init_containers(self) -> frozenset[str]:
+        """The names of the init containers that v1's operator added."""
         job, framework = self.matched.v1.job, self.matched.v1.framework
         added = {container["name"] for role in job.replicas for container in framework.init_containers(job, role)}
         return frozenset(added | {*self.kind.added_containers})
@@ -67,7 +67,7 @@ class Context:
         return frozenset(found)
 
     @cached_property
-    def helpers(self) -> frozenset[str]:
+    def referenced(self) -> frozenset[str]:
         """Variables of v2 to which other variables refer."""
         values = {
             str(variable.get("value", ""))

@@ -1,7 +1,7 @@
-"""What becomes of a job when certain pods succeed or fail, asked of both operators in memory: the endings must be the same.
+"""How a job ends when certain pods succeed or fail, by the rules of both operators, evaluated in memory.
 
-v1 is asked by one look of its engine at the pods, v2 by the verdicts of Job and JobSet controllers about theirs. A case is a
-set of pods that have ended; all others run.
+For v1 its engine reconciles the pods, for v2 the Job and JobSet controllers judge theirs. A case is a set of pods that have
+ended; all others run.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ from shunter.operator.training.services import desired_services
 Ending = Literal["succeeds", "fails", "goes on", "starts the pod again"]
 Subject = Literal["success", "failure", "restarts"]
 EXIT_CODES = (1, 127, 128, 137)
-"""On both sides of what ExitCode takes for worth another try, and that of a pod that was killed."""
+"""Permanent and retryable ones of restartPolicy ExitCode, and that of a pod that was killed."""
 DEFAULT_LIMIT = 6
-"""backoffLimit of a Job that says none."""
+"""The default of a Job's backoffLimit."""
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Case(NamedTuple):
-    """Which pods have ended, by mark: with exit code 0 or another one, or evicted, without one (None)."""
+    """The exit codes of the pods that have ended, by mark; None for an evicted pod."""
 
     title: str
     """Half a sentence: `when Worker 1 has exited with code 1`."""
     ended: Mapping[str, int | None]
     subject: Subject
-    """What of the job's fields decides."""
+    """Which of the job's rules decides."""
     role: str = ""
-    """Whose pods have failed."""
+    """The role of the pod that failed."""
     restarts: int = 0
-    """How often the pods of `ended` have been started again before; they run now."""
+    """How often the pods of `ended` have been restarted before; they run now."""
 
 
 class Disagreement(NamedTuple):
-    """A case in which the job ends otherwise in v2."""
+    """A case in which the job ends differently in v2."""
 
     case: Case
     v1: Ending
@@ -67,43 +67,42 @@ class Disagreement(NamedTuple):
 
 
 def disagreements(both: Matched) -> tuple[Disagreement, ...]:
-    """The cases in which the job does not end alike; none where pods have no counterpart, which is another matter."""
+    """The cases in which the job ends differently; none if pods have no counterpart, which `comparison` reports."""
     if any(pair.v1 is None or pair.v2 is None for pair in both.pairs):
         return ()
-    question = _Question(_key(both), both)
-    found = _answered(question)
-    # The answer is kept, with the question: a thousand pods need not be.
-    question.both = None
+    key = _CacheKey(_key(both), both)
+    found = _computed(key)
+    # The cache keeps the key: a thousand pods need not stay in it.
+    key.both = None
     return found
 
 
 def deadlines(both: Matched) -> tuple[int | None, int | None]:
-    """Seconds after which a job that still runs is ended, on either side; None where nothing ends it. When they begin to count
-    is another matter."""
+    """The deadline of the job on either side, in seconds; None if it has none. From when it counts is not compared."""
     jobs = (job["spec"].get("activeDeadlineSeconds") for job in both.v2.jobs)
     given = [seconds for seconds in (both.v2.train_job["spec"].get("activeDeadlineSeconds"), *jobs) if seconds is not None]
     return both.v1.job.run_policy.active_deadline_seconds, min(given, default=None)
 
 
 @dataclass(unsafe_hash=True)
-class _Question:
-    """Jobs of one shape get one answer: a fleet has few shapes."""
+class _CacheKey:
+    """Jobs with the same key have the same disagreements: many jobs have few keys. `both` is what they are computed from."""
 
     key: bytes
     both: Matched | None = field(compare=False)
 
 
 @lru_cache(maxsize=64)
-def _answered(question: _Question) -> tuple[Disagreement, ...]:
-    both = question.both
-    assert both is not None, "a question is asked once"
+def _computed(key: _CacheKey) -> tuple[Disagreement, ...]:
+    both = key.both
+    assert both is not None, "a cached key is not computed again"
     v1, v2 = _V1(both.v1, both.pairs), _V2(both.v2, both.pairs)
-    asked = (Disagreement(case, v1.ending(case), v2.ending(case)) for case in cases(both))
-    return tuple(one for one in asked if one.v1 != one.v2)
+    found = (Disagreement(case, v1.ending(case), v2.ending(case)) for case in cases(both))
+    return tuple(one for one in found if one.v1 != one.v2)
 
 
 def _key(both: Matched) -> bytes:
-    """All that either side decides by: everything but names, and what pods are made of."""
+    """All that either side decides by: not names, nor most of the pod templates."""
     job, jobset = both.v1.job, both.v2.jobset["spec"]
     spec = {key: value for key, value in msgspec.to_builtins(job.spec).items() if not key.endswith("ReplicaSpecs")}
     roles = [(role, job.replica_count(role), one.restart_policy) for role, one in job.replicas.items()]
@@ -125,8 +124,8 @@ def _containers(pod: Json) -> tuple[str, list[str]]:
 
 
 def cases(both: Matched) -> Iterator[Case]:
-    """Pods that succeed: the first, all but the first, those of each role, all. Then one pod of each role and replicated job that
-    fails, by the program's own word, by a signal, or evicted; and one that was started again as often as a limit may count."""
+    """Pods that succeed: the first, all but the first, those of each role, all. Then, for each role and replicated job, one pod
+    that exits with an error, is killed or evicted, and one that was restarted about as often as backoffLimit allows."""
     marks = [pair.mark for pair in both.pairs]
     roles: dict[str, list[str]] = {}
     for pair in both.pairs:
@@ -137,11 +136,11 @@ def cases(both: Matched) -> Iterator[Case]:
         **{f"when every {role} has succeeded": members for role, members in roles.items()},
         "when all pods have succeeded": marks,
     }
-    seen: set[tuple[str, ...]] = set()
+    keys: set[tuple[str, ...]] = set()
     for title, members in chosen.items():
         key = tuple(sorted(members))
-        if members and key not in seen:
-            seen.add(key)
+        if members and key not in keys:
+            keys.add(key)
             yield Case(title, dict.fromkeys(members, 0), "success")
     limit = both.v1.job.run_policy.backoff_limit
     counts = {1, DEFAULT_LIMIT + 1} if limit is None else {1, *(number for number in range(limit - 1, limit + 2) if number > 0)}
@@ -168,8 +167,8 @@ class _V1:
 
     def ending(self, case: Case) -> Ending:
         pods = [self._pods.pod(replica, case, mark) for mark, replica in self._replicas]
-        seen = self._look(self._job, pods)
-        conditions = seen.status.wanted.get("conditions", ()) if seen.status else ()
+        first = self._plan(self._job, pods)
+        conditions = first.status.wanted.get("conditions", ()) if first.status else ()
         states = {one["type"] for one in conditions if one["status"] == "True"}
         if "Failed" in states:
             return "fails"
@@ -177,13 +176,13 @@ class _V1:
             return "succeeds"
         if case.restarts:
             return "goes on"
-        # A failure is told in the status before its pod goes: then the next look deletes it.
-        told = msgspec.convert(seen.status.wanted, JobStatus) if seen.status else self._job.status
-        following = self._look(msgspec.structs.replace(self._job, status=told), pods)
-        again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in (*seen.writes, *following.writes))
+        # A failure is recorded in the status before its pod is deleted: the next pass does that.
+        status = msgspec.convert(first.status.wanted, JobStatus) if first.status else self._job.status
+        second = self._plan(msgspec.structs.replace(self._job, status=status), pods)
+        again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in (*first.writes, *second.writes))
         return "starts the pod again" if again or _restarts_in_place(case, self._replicas) else "goes on"
 
-    def _look(self, job: AnyJob, pods: list[Pod]) -> Plan:
+    def _plan(self, job: AnyJob, pods: list[Pod]) -> Plan:
         return plan(self._side.framework, Observed(job=job, children=children_of(job, pods, self._services)), _NOW)
 
 
@@ -209,7 +208,7 @@ class _V2:
         return "starts the pod again" if not case.restarts and self._replaces(case) else "goes on"
 
     def _replaces(self, case: Case) -> bool:
-        """Whether a pod has failed for which its Job makes another; none is made for an index that has failed as a whole."""
+        """Whether a Job replaces a pod that has failed; it does not if the pod's whole index has failed."""
         for job, members in self._jobs:
             pods = tuple(self._pods.pod(replica, case, mark) for mark, replica in members)
             if any(case.ended.get(mark, 0) != 0 for mark, _ in members) and not Tally.of(job, pods, _NOW).failed_indexes:
@@ -220,7 +219,7 @@ class _V2:
         pods = tuple(self._pods.pod(replica, case, mark) for mark, replica in members)
         job = msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, suspend=False, active_deadline_seconds=None))
         if case.restarts:
-            # Pods that do not start again in place have been replaced: the Job counts those that failed.
+            # Pods that do not restart in place have been replaced: the Job counts those that failed.
             replaced = sum(mark in case.ended and not _starts_again(replica, case.ended[mark]) for mark, replica in members)
             job = msgspec.structs.replace(job, status=BatchJobStatus(failed=case.restarts * replaced))
         tally = Tally.of(job, pods, _NOW)
@@ -232,7 +231,7 @@ class _V2:
 
 
 class _Pods:
-    """The pods of one side, in the states that they have been seen in."""
+    """The pods of one side in the states of cases, cached."""
 
     def __init__(self) -> None:
         self._pods: dict[tuple[str, int | None, int], Pod] = {}
@@ -245,8 +244,8 @@ class _Pods:
 
 
 def _pod(replica: Replica, case: Case, mark: str) -> Pod:
-    """The pod as a controller would see it: running, or ended in the way of the case. A container that the node starts again in
-    place runs, and has been started once before."""
+    """The pod as a controller sees it: running, or ended as in the case. A container that the node restarts in place runs, with
+    its last exit code."""
     names = [container["name"] for container in replica.pod["spec"]["containers"]]
     status: Json
     if mark not in case.ended or (case.restarts and not _starts_again(replica, case.ended[mark])):
@@ -271,12 +270,12 @@ def _pod(replica: Replica, case: Case, mark: str) -> Pod:
 
 
 def _restarts_in_place(case: Case, replicas: Iterable[tuple[str, Replica]]) -> bool:
-    """Whether the node itself starts again what has ended."""
+    """Whether the node itself restarts a container that has ended."""
     return any(_starts_again(replica, case.ended[mark]) for mark, replica in replicas if mark in case.ended)
 
 
 def _starts_again(replica: Replica, code: int | None) -> bool:
-    """Whether the node starts a container again that has exited with the code; None is that of no container."""
+    """Whether the node restarts a container that has exited with this code; an evicted pod (None) is not restarted."""
     policy = replica.pod["spec"]["restartPolicy"]
     return code is not None and (policy == "Always" or (policy == "OnFailure" and code != 0))
 

@@ -1,6 +1,6 @@
-"""Differences between the pods of both sides that follow from how v2 works, and mean the same to the program: one rule each.
+"""Differences between the pods of both sides that follow from how v2 works and do not matter to the program, one rule each.
 
-A rule says why in half a sentence, or nothing. What no rule knows must be told by a finding of the conversion, or it is a fault.
+A rule returns the reason in half a sentence, or nothing. A difference without a reason needs a finding of the conversion.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 from shunter.operator.trainer.rendezvous import PORT
 
-OF_V1 = "training.kubeflow.org/"
-OF_V2 = ("jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid", OF_V1)
-"""Beginnings of keys that controllers write; ours may repeat v1's on request."""
+V1_PREFIX = "training.kubeflow.org/"
+V2_PREFIXES = ("jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid", V1_PREFIX)
+"""Prefixes of the keys that controllers write; a conversion may repeat those of v1 on request."""
 _PORT_OF_V2 = str(PORT)
 
 
@@ -35,14 +35,14 @@ Rule = Callable[[Difference, Context], str]
 
 
 def expected(difference: Difference, context: Context) -> str:
-    """Why the difference is as it should be; empty when no rule knows it."""
+    """Why the difference is expected; empty if no rule applies."""
     place = difference.place
     if place[0] in ("labels", "annotations") and (difference.v1 is None or difference.v2 is None):
-        # Most differences by far: pods have dozens of keys that the other side lacks, the same ones each.
+        # Most differences by far: all pods have the same dozens of keys that the other side lacks.
         key = place, difference.v1 is None
-        if key not in context.lacking:
-            context.lacking[key] = labels(difference, context)
-        return context.lacking[key]
+        if key not in context.reasons_of_keys:
+            context.reasons_of_keys[key] = labels(difference, context)
+        return context.reasons_of_keys[key]
     for rule in (*RULES, *MPI_RULES) if context.is_mpi else RULES:
         if reason := rule(difference, context):
             return reason
@@ -55,9 +55,9 @@ def labels(difference: Difference, context: Context) -> str:
     if section not in ("labels", "annotations"):
         return ""
     key = rest[0]
-    if difference.v2 is None and key.startswith(OF_V1):
+    if difference.v2 is None and key.startswith(V1_PREFIX):
         return "pods are identified by JobSet's labels, no longer by those of the v1 operator"
-    if difference.v1 is None and key.startswith(OF_V2):
+    if difference.v1 is None and key.startswith(V2_PREFIXES):
         return "JobSet and Job label their pods"
     if key == VOLCANO_TASK and difference.v2 is None:
         return "v2 does not set Volcano's name of the role"
@@ -79,32 +79,33 @@ def host_name(difference: Difference, context: Context) -> str:
     return ""
 
 
-def waiting_containers(difference: Difference, context: Context) -> str:
-    """Beside the containers themselves the order of those that stay is looked at."""
+def init_containers(difference: Difference, context: Context) -> str:
+    """The reason for an init container that v1's operator added, or their list, if the others stay in order; empty otherwise."""
     if difference.place[0] != "initContainers":
         return ""
-    reason = "the v1 operator's own; v2's programs find each other without"
+    reason = "added by the v1 operator, and not needed in v2"
     if len(difference.place) == 1:
-        kept = [name for name in difference.v1 or () if name not in context.waiting]
+        kept = [name for name in difference.v1 or () if name not in context.init_containers]
         before = difference.v1 or ()
         own = [name for name in difference.v2 or () if name in before or not (context.is_mpi and is_set_up(name))]
         return reason if kept == own else ""
-    return reason if difference.v2 is None and difference.place[1] in context.waiting else ""
+    return reason if difference.v2 is None and difference.place[1] in context.init_containers else ""
 
 
-def whole_pod_requests(difference: Difference, context: Context) -> str:
-    """Limits of a whole pod bring requests of what its containers ask for, those of v1's init container among them."""
+def pod_requests(difference: Difference, context: Context) -> str:
+    """The reason for a request of the pod that v2 lacks: with limits of the pod, v1's includes that of the operator's init
+    container."""
     is_request = difference.place[:3] == ("spec", "resources", "requests")
     own = (
-        [one for one in difference.pair.v1.pod["spec"].get("initContainers") or [] if one["name"] in context.waiting]
+        [one for one in difference.pair.v1.pod["spec"].get("initContainers") or [] if one["name"] in context.init_containers]
         if difference.pair.v1
         else []
     )
-    return "asked for by the v1 operator's own init container" if is_request and difference.v2 is None and own else ""
+    return "requested by the v1 operator's init container" if is_request and difference.v2 is None and own else ""
 
 
 def ports(difference: Difference, context: Context) -> str:
-    """The reason for the port where pods meet, on either side; empty for any other port."""
+    """The reason for the rendezvous port of either side; empty for any other port."""
     if len(difference.place) != 4 or difference.place[2] != "ports":
         return ""
     port = context.kind.port
@@ -112,34 +113,34 @@ def ports(difference: Difference, context: Context) -> str:
     if not difference.v2 and port and of_v1 == {"name": port.name}:
         return f"v1 named the port {port.name}; containers of v2 may listen on any"
     if difference.v1 is None and difference.place[1] == TRAINING and difference.place[3] == f"{PORT}/TCP":
-        return "the port at which v2's pods meet"
+        return "the rendezvous port of v2"
     return ""
 
 
 def added_variables(difference: Difference, context: Context) -> str:
-    """The reason for a variable that v2's plugins add, or that others are made of; empty where v1 had one of that name."""
+    """The reason for a variable that v2's plugins add, or to which others refer; empty where v1 had one of that name."""
     name = variable_of(difference)
     if not name or difference.v1 is not None:
         return ""
     of_plugins = (*TORCHRUN_ENVIRONMENT, *TRACKER_ENVIRONMENT, *OPEN_MPI_ENVIRONMENT, *JAX_ENVIRONMENT)
     if name in of_plugins or name == COMPLETION_INDEX_ENV:
-        return "told by v2 as well"
-    return "what other variables are made of" if name in context.helpers else ""
+        return "set by v2"
+    return "other variables refer to it" if name in context.referenced else ""
 
 
-def meeting_port(difference: Difference, context: Context) -> str:
-    """v1 and v2 meet at different ports; every pod is told the same, so a program that listens to it need not care."""
+def rendezvous_port(difference: Difference, context: Context) -> str:
+    """The reason for another rendezvous port in a variable of v1's operator or in a command; all pods get the same one."""
     name, pair = variable_of(difference), difference.pair
-    # $(MASTER_PORT) may have stood in the words of a program.
+    # A command may contain $(MASTER_PORT).
     is_program = len(difference.place) == 3 and difference.place[2] in {"program", "command", "args"}
-    if pair.v1 is None or not (is_program or (name and name in context.appended.get(pair.v1.role, ()))):
+    if pair.v1 is None or not (is_program or (name and name in context.variables.get(pair.v1.role, ()))):
         return ""
     before, after = (_without_ports(value, context.ports | {_PORT_OF_V2}) for value in (difference.v1, difference.v2))
-    return "v2's pods meet at another port" if before == after and difference.v2 is not None else ""
+    return "v2 has another rendezvous port" if before == after and difference.v2 is not None else ""
 
 
 def own_address(difference: Difference, context: Context) -> str:
-    """PaddleJob tells the pod that all others meet its own address."""
+    """The reason for the name of a pod in v2 where v1 has its IP address, as a PaddleJob sets it in the pod of the rendezvous."""
     name = variable_of(difference)
     if not name or not isinstance(difference.v1, str) or not isinstance(difference.v2, str):
         return ""
@@ -149,19 +150,19 @@ def own_address(difference: Difference, context: Context) -> str:
     return "the pod's own address, by its name" if is_same else ""
 
 
-def own_job(difference: Difference, context: Context) -> str:
-    """Variables by which v1's operator told the name of the job."""
+def job_name(difference: Difference, context: Context) -> str:
+    """The reason for another name of the job in a variable of v1's operator."""
     name, pair = variable_of(difference), difference.pair
-    if not name or pair.v1 is None or name not in context.appended.get(pair.v1.role, ()):
+    if not name or pair.v1 is None or name not in context.variables.get(pair.v1.role, ()):
         return ""
     names = (context.matched.v1.job.name, context.matched.v2.jobset["metadata"]["name"])
-    return "the job has another name now" if (difference.v1, difference.v2) == names else ""
+    return "the job has another name in v2" if (difference.v1, difference.v2) == names else ""
 
 
-def dropped_helpers(difference: Difference, context: Context) -> str:
-    """A variable of v1's operator that only its own other variables were made of."""
+def referenced_in_v1(difference: Difference, context: Context) -> str:
+    """The reason for a variable of v1's operator that v2 lacks, and to which its other variables referred."""
     name, pair = variable_of(difference), difference.pair
-    own = context.appended.get(pair.v1.role, frozenset()) if pair.v1 else frozenset()
+    own = context.variables.get(pair.v1.role, frozenset()) if pair.v1 else frozenset()
     if difference.v2 is not None or pair.v1 is None or name not in own:
         return ""
     used = (
@@ -170,11 +171,11 @@ def dropped_helpers(difference: Difference, context: Context) -> str:
         for variable in container.get("env") or []
         if variable["name"] in own
     )
-    return "v1 made other variables of it" if any(used) else ""
+    return "other variables of v1 referred to it" if any(used) else ""
 
 
-def unread(difference: Difference, context: Context) -> str:
-    """PET_* are options of torchrun; where it starts nothing, nobody reads them."""
+def without_torchrun(difference: Difference, context: Context) -> str:
+    """The reason for an option of torchrun (PET_*) in a container that does not start it."""
     name, pair = variable_of(difference), difference.pair
     if not name.startswith("PET_") or difference.place[1] != TRAINING or pair.v1 is None:
         return ""
@@ -183,19 +184,19 @@ def unread(difference: Difference, context: Context) -> str:
     return "" if is_read else f"only torchrun reads it, and the program is started by {launch.launcher}"
 
 
-def read_by_nothing(difference: Difference, context: Context) -> str:
-    """A variable of v1's operator in a container whose program can be seen, and reads no such variable."""
+def unread_variables(difference: Difference, context: Context) -> str:
+    """The reason for a variable of v1's operator that v2 lacks, in a container whose whole program is known not to read it."""
     name, pair = variable_of(difference), difference.pair
-    if pair.v1 is None or difference.v2 is not None or name not in context.appended.get(pair.v1.role, ()):
+    if pair.v1 is None or difference.v2 is not None or name not in context.variables.get(pair.v1.role, ()):
         return ""
     section, called = difference.place[:2]
-    wanted = pair.v1.container if called == TRAINING else called
-    container = next((one for one in pair.v1.pod["spec"].get(section) or () if one["name"] == wanted), None)
+    container_name = pair.v1.container if called == TRAINING else called
+    container = next((one for one in pair.v1.pod["spec"].get(section) or () if one["name"] == container_name), None)
     return "nothing in the container reads it" if container and reads_nothing(container, (name,)) else ""
 
 
-def overruled(difference: Difference, context: Context) -> str:
-    """PET_* count for less than the options of torchrun that they stand for."""
+def overridden(difference: Difference, context: Context) -> str:
+    """The reason for a variable PET_* that the command line of torchrun overrides, or a range of one number."""
     name, pair = variable_of(difference), difference.pair
     if not name.startswith("PET_") or difference.place[1] != TRAINING or pair.v1 is None or pair.v2 is None:
         return ""
@@ -203,21 +204,21 @@ def overruled(difference: Difference, context: Context) -> str:
         return "a range of one number"
     option = name.removeprefix("PET_").lower().replace("_", "-")
     given = [launch_of(replica).main.option(option) for replica in (pair.v1, pair.v2)]
-    return "an option of torchrun wins over it" if all(given) else ""
+    return "overridden by an option of torchrun" if all(given) else ""
 
 
 def set_by_torchrun(difference: Difference, context: Context) -> str:
-    """torchrun tells its processes these itself, and takes nothing from them."""
+    """The reason for a variable of v1 that torchrun sets for its processes, and does not read."""
     name, pair = variable_of(difference), difference.pair
     if name not in TOLD_BY_V1 or difference.place[1] != TRAINING or pair.v1 is None or difference.v2 is not None:
         return ""
     launch = launch_of(pair.v1)
     is_read = launch.launcher != "torchrun" or any(use.name == name for use in launch.uses)
-    return "" if is_read else "torchrun tells its processes itself"
+    return "" if is_read else "torchrun sets it for its processes"
 
 
 def variable_of(difference: Difference) -> str:
-    """The name of the variable that the difference is about, or nothing."""
+    """The name of the variable that the difference is about; empty for any other difference."""
     place = difference.place
     return place[3] if len(place) == 4 and place[2] == "env" and place[0] in {"containers", "initContainers"} else ""
 
@@ -239,17 +240,17 @@ RULES: tuple[Rule, ...] = (
     labels,
     finalizers,
     host_name,
-    waiting_containers,
-    whole_pod_requests,
+    init_containers,
+    pod_requests,
     ports,
     added_variables,
-    meeting_port,
+    rendezvous_port,
     own_address,
-    own_job,
-    dropped_helpers,
-    unread,
-    read_by_nothing,
-    overruled,
+    job_name,
+    referenced_in_v1,
+    without_torchrun,
+    unread_variables,
+    overridden,
     set_by_torchrun,
 )
-"""Of all kinds; those of one kind are in `mpi_expectations`."""
+"""The rules for all kinds of jobs; those for MPIJobs are in `mpi_expectations`."""

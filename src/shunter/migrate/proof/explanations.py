@@ -1,4 +1,4 @@
-"""Which finding of a conversion explains a difference: the one that is about the field which differs, or whose topic says so."""
+"""Which finding of a conversion explains a difference: one about the field that differs, or whose topic `explains` the place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shunter.migrate.pods.facts import TRAINING
 from shunter.migrate.proof.endings import Case
 
 PODS = "pods"
-"""What a topic says to explain pods that have no counterpart."""
+"""In `Topic.explains`: the topic explains pods without a counterpart."""
 _WORDS = ("program", "args")
 _ITEMS = ("env", "ports")
-"""Where a path ends here, the item that it is about is not in the source."""
+"""A path that ends with one of these is about an item that is not in the source."""
 _TEMPLATE = 5
-"""Steps from the root of a v1 job to what a pod template says: `spec.pytorchReplicaSpecs.Worker.template.spec`."""
+"""The length of the path of a pod template's spec: `spec.pytorchReplicaSpecs.Worker.template.spec`."""
 _ENDINGS = {
     "success": (("spec", "successPolicy"), ("spec", "enableDynamicWorker")),
     "failure": (("spec", "runPolicy", "backoffLimit"),),
@@ -29,7 +29,7 @@ _ENDINGS = {
 
 
 def explained(difference: Difference, findings: Iterable[Finding], source: SourceObject, both: Matched) -> str:
-    """The id of the topic whose finding tells of the difference; empty when none does."""
+    """The id of the topic whose finding explains the difference; empty if none does."""
     place = ".".join(_without_container(difference)) if difference.place else PODS
     fields = source_paths(source, both, difference)
     about: list[tuple[Finding, Path]] = []
@@ -46,12 +46,13 @@ def explained(difference: Difference, findings: Iterable[Finding], source: Sourc
     return about[0][0].topic.id
 
 
-def _explain_words(difference: Difference, told: list[Path], source: SourceObject, fields: tuple[Path, ...]) -> bool:
-    """Whether only those words of a program differ of which something is told; each may have become any number of words."""
-    if any(path in fields for path in told):
+def _explain_words(difference: Difference, paths: list[Path], source: SourceObject, fields: tuple[Path, ...]) -> bool:
+    """Whether only those words of a command differ that findings with these paths are about; each may have become any number of
+    words."""
+    if any(path in fields for path in paths):
         return True
     before, after = difference.v1 or [], difference.v2 or []
-    changed = {start + int(path[-1]) for field, start in _starts(source, fields) for path in told if path[:-1] == field}
+    changed = {start + int(path[-1]) for field, start in _starts(source, fields) for path in paths if path[:-1] == field}
     kept: list[list[str]] = [[]]
     for number, word in enumerate(before):
         if number in changed:
@@ -62,7 +63,7 @@ def _explain_words(difference: Difference, told: list[Path], source: SourceObjec
 
 
 def _starts(source: SourceObject, fields: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
-    """Where the words of command and args begin in the program."""
+    """At which word of the program command and args begin."""
     start = 0
     for field in fields:
         yield field, start
@@ -71,7 +72,7 @@ def _starts(source: SourceObject, fields: tuple[Path, ...]) -> Iterator[tuple[Pa
 
 
 def _has_in_order(words: list[str], runs: list[list[str]]) -> bool:
-    """Whether the words are these runs with anything between them: the first begins them, the last ends them."""
+    """Whether the words consist of these runs in order, with anything between them."""
     if len(runs) == 1:
         return words == runs[0]
     first, *middle, last = runs
@@ -88,7 +89,7 @@ def _has_in_order(words: list[str], runs: list[list[str]]) -> bool:
 
 
 def explains_ending(finding: Finding, case: Case, source: SourceObject, both: Matched) -> bool:
-    """A topic says `ending.success`, `ending.failure` or `ending.restarts`."""
+    """Whether the finding is about a field that decides the case, or its topic explains `ending.` with the case's subject."""
     if any(fnmatch.fnmatchcase(f"ending.{case.subject}", pattern) for pattern in finding.topic.explains):
         return True
     fields: list[Path] = [*_ENDINGS[case.subject]]
@@ -141,7 +142,7 @@ def _container_fields(source: SourceObject, container: Path, rest: list[str]) ->
 
 
 def _index(source: SourceObject, items: Path, key: str, value: str | int) -> Path:
-    """The place of the last item of a list whose key has the value; nothing when there is none."""
+    """The index of the last item of a list whose key has the value; empty if there is none."""
     found = value_at(source.value, items)
     if not isinstance(found, list):
         return ()
@@ -150,7 +151,7 @@ def _index(source: SourceObject, items: Path, key: str, value: str | int) -> Pat
 
 
 def _alias_index(source: SourceObject, aliases: Path, value: str) -> Path:
-    """The place of the last alias that has the value as its ip or as one of its names; nothing when there is none."""
+    """The index of the last alias that has the value as its ip or one of its hostnames; empty if there is none."""
     found = value_at(source.value, aliases)
     if not isinstance(found, list):
         return ()
@@ -159,8 +160,8 @@ def _alias_index(source: SourceObject, aliases: Path, value: str) -> Path:
 
 
 def _without_container(difference: Difference) -> tuple[str, ...]:
-    """`env.RANK` for a variable of any container, `initContainers.env.RANK` for one of any init container; other places as they
-    are."""
+    """`env.RANK` for a variable of any container, `initContainers.env.RANK` for one of any init container; other places
+    unchanged."""
     match difference.place:
         case ("containers", _, *rest) if rest:
             return tuple(rest)
@@ -170,7 +171,8 @@ def _without_container(difference: Difference) -> tuple[str, ...]:
 
 
 def _in_role(finding: Path, field: Path, source: SourceObject) -> Path:
-    """The finding's field in the role of the other one, if both roles say the same there: it is told of one of them only."""
+    """The finding's field moved to the role of `field`, if both roles have the same value: a finding is about one of them
+    only."""
     moved = (*finding[:2], *field[2:3], *finding[3:])
     if moved == finding or value_at(source.value, moved) != value_at(source.value, finding):
         return finding
@@ -178,8 +180,8 @@ def _in_role(finding: Path, field: Path, source: SourceObject) -> Path:
 
 
 def _overlap(finding: Path, field: Path) -> bool:
-    """Whether one of them leads to the other. A finding about a whole template or container says nothing of single fields, one
-    about an item of a list nothing of others."""
+    """Whether one path contains the other. A finding about a whole template or container does not explain single fields, and one
+    about an item of a list explains no other item."""
     shorter = min(len(finding), len(field))
     if len(finding) == _TEMPLATE + 2 and finding[_TEMPLATE] in ("containers", "initContainers") and len(field) > len(finding):
         return False

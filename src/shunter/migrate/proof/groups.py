@@ -1,6 +1,6 @@
 """The process group of each program: its size, the program's rank, and the rendezvous address.
 
-They depend on the launcher of the training container: torchrun reads its options and PET_*, Python programs the variables of
+These depend on the launcher of the training container: torchrun reads its options and PET_*, other programs read the variables of
 their kind of job.
 """
 
@@ -39,7 +39,7 @@ class Member(NamedTuple):
     size: str | None = None
     rank: str | None = None
     place: str | None = None
-    """The pod of the rendezvous, by its mark, without port."""
+    """The pod of the rendezvous, by its mark, without the port."""
 
     def __str__(self) -> str:
         if self.size is None and self.place is None:
@@ -68,8 +68,8 @@ def faults(both: Matched) -> Iterator[tuple[Pair, str]]:
 
 
 def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
-    """Jobs whose processes are one group in v1 but not in v2: their sizes or rendezvous differ, or a rank occurs twice. Also
-    elastic jobs whose number of pods is out of bounds."""
+    """A job whose processes are one group in v1 but not in v2: sizes or rendezvous differ, or a rank occurs twice. Also an
+    elastic job whose number of pods is out of bounds."""
     found = members(both)
     if len(found) > 1 and _is_group([before for _, before, _ in found]) and not _is_group([after for _, _, after in found]):
         pair, _, after = found[-1]
@@ -81,7 +81,7 @@ def breaches(both: Matched) -> Iterator[tuple[Pair, str]]:
         counts = {len(nodes), sum(pair.v1 is None or pair.role == WORKER for pair in nodes)}
         least, most = elastic.min_replicas or 0, elastic.max_replicas or len(nodes)
         if not any(least <= count <= most for count in counts):
-            yield both.pairs[-1], f"v2 has {len(nodes)} pods, where elasticPolicy allows {least} to {most}."
+            yield both.pairs[-1], f"v2 has {len(nodes)} pods; elasticPolicy allows {least} to {most}."
 
 
 def _is_group(group: list[Member]) -> bool:
@@ -107,7 +107,8 @@ class _Side:
         if main.launcher == "torchrun":
             member = _torchrun(environment, launch_of(replica, environment).main)
         else:
-            member = _MEMBER_BY_KIND.get(self._kind, _nothing)(environment, main)
+            read = _MEMBER_BY_KIND.get(self._kind)
+            member = read(environment, main) if read is not None else Member()
         place = member.place and self._hosts.marked(member.place.replace("<address of the pod>", replica.host))
         return member._replace(place=place and _without_port(place))
 
@@ -148,7 +149,7 @@ def _tensorflow(environment: Mapping[str, str], main: Started) -> Member:
         task: Any = msgspec.json.decode(config["task"])
         return Member(_sizes(bytes(config["cluster"])), f"{task['type']} {task['index']}")
     except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
-        return Member("a TF_CONFIG that is none")
+        return Member("an invalid TF_CONFIG")
 
 
 @lru_cache(maxsize=8)
@@ -161,10 +162,6 @@ def _sizes(cluster: bytes) -> str:
 def _mpi(environment: Mapping[str, str], main: Started) -> Member:
     """The number of processes that the launcher starts; workers have no member."""
     return Member(main.option("np") if main.launcher == "mpirun" else None)
-
-
-def _nothing(environment: Mapping[str, str], main: Started) -> Member:
-    return Member()
 
 
 def _without_port(place: str) -> str:
@@ -189,7 +186,7 @@ _NAMES = (
     "WORLD_SIZE", "RANK", "MASTER_ADDR", "NUM_PROCESSES", "PROCESS_ID", "COORDINATOR_ADDRESS", "PADDLE_NNODES", "PADDLE_MASTER",
     "TF_CONFIG",
 )  # fmt: skip
-"""The variables from which programs without launcher read their group."""
+"""The variables from which programs without a launcher read their group."""
 _MEMBER_BY_KIND: dict[str, Callable[[Mapping[str, str], Started], Member]] = {
     PYTORCH.resource.kind: _pytorch,
     XGBOOST.resource.kind: _pytorch,

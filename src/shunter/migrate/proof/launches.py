@@ -17,8 +17,7 @@ _READ = ("command", "args", "workingDir", "volumeMounts")
 
 
 def launch_of(replica: Replica, environment: Mapping[str, str] = {}) -> Launch:
-    """What the training container starts. `environment` is used to expand variables; if it is empty and needed, it is the
-    container's own."""
+    """What the training container starts. `environment` expands variables; if it is empty, the container's own does."""
     training = replica.training
     container: Json = {field: training[field] for field in _READ if field in training}
     words = (*(training.get("command") or ()), *(training.get("args") or ()))

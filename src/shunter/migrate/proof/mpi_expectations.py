@@ -1,5 +1,5 @@
-"""Differences of MPIJobs that follow from ssh in the place of `kubectl exec`: keys and host lists of v2's plugin, the set-up of
-`rules/ssh`, and what v1 brought that nobody needs any more.
+"""Expected differences of MPIJobs: v2 uses ssh instead of `kubectl exec`, with keys and a host list of its plugin and the setup
+of `rules/ssh`, and needs nothing of what v1 added for this.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from shunter.operator.trainer.plugins.mpi import HOST_FILE_VOLUME, KEYS_VOLUME
 from shunter.operator.training.mpi import names as mpi_names
 from shunter.operator.training.mpi import pods as mpi_pods
 
-REASON = "mpirun reaches the nodes by ssh, where v1 ran kubectl exec"
+REASON = "mpirun connects to the nodes by ssh, instead of kubectl exec as in v1"
 _VOLUMES = (mpi_pods.CONFIG, mpi_pods.DELIVERY, KEYS_VOLUME, HOST_FILE_VOLUME)
-"""What the operators bring; the set-up is looked at more closely."""
+"""Volumes of the operators; that of the setup has rules of its own."""
 _INTEL = "I_MPI_"
-"""v1 told Intel MPI of its script as well; v2 runs Open MPI only."""
+"""Variables of Intel MPI, which v1 sets as well; v2 runs Open MPI only."""
 
 
 def volumes(difference: Difference, context: Context) -> str:
-    """The reason for a volume, or a mount of it, that either side needs for reaching the nodes; empty for any other
+    """The reason for a volume, or a mount of it, that either side needs to connect to the nodes; empty for any other
     difference."""
     place, after = difference.place, difference.v2
     if place[0] == "volumes":
@@ -44,7 +44,7 @@ def volumes(difference: Difference, context: Context) -> str:
 
 
 def set_up(difference: Difference, context: Context) -> str:
-    """The init container that prepares keys, by the training container's image, and the right to read them."""
+    """The reason for the init container that prepares keys, and for the fsGroup that may read them."""
     place, replica = difference.place, difference.pair.v2
     if difference.v1 is not None or replica is None:
         return ""
@@ -64,7 +64,7 @@ def set_up(difference: Difference, context: Context) -> str:
 
 
 def environment(difference: Difference, context: Context) -> str:
-    """The reason for a variable that says how mpirun reaches the nodes, or that v1 added for it; empty for any other
+    """The reason for a variable that says how mpirun connects to the nodes, or that v1 added for this; empty for any other
     difference."""
     place, pair = difference.place, difference.pair
     if len(place) != 4 or place[2] != "env" or pair.v1 is None:
@@ -72,12 +72,12 @@ def environment(difference: Difference, context: Context) -> str:
     name = place[3]
     if name in CLIENT_VARIABLES and difference.v2 == CLIENT:
         return REASON
-    is_of_v1 = name in context.appended.get(pair.v1.role, ()) and (name in CLIENT_VARIABLES or name.startswith(_INTEL))
+    is_of_v1 = name in context.variables.get(pair.v1.role, ()) and (name in CLIENT_VARIABLES or name.startswith(_INTEL))
     return REASON if is_of_v1 and difference.v2 is None else ""
 
 
-def account(difference: Difference, context: Context) -> str:
-    """The launcher's own account could run `kubectl exec`."""
+def service_account(difference: Difference, context: Context) -> str:
+    """The reason for the launcher's own ServiceAccount, which may run `kubectl exec`, in v1 only."""
     if difference.place not in (("spec", "serviceAccountName"), ("spec", "serviceAccount")):
         return ""
     own = mpi_names.launcher_name(context.matched.v1.job)
@@ -85,7 +85,8 @@ def account(difference: Difference, context: Context) -> str:
 
 
 def servers(difference: Difference, context: Context) -> str:
-    """Workers that slept until mpirun came run its servers, with the keys where v2 mounts them."""
+    """The reason for Workers that run an ssh server, with the keys where v2 mounts them, instead of sleeping until `kubectl
+    exec`."""
     pair, place = difference.pair, difference.place
     if pair.v1 is None or pair.v2 is None or pair.v1.role != WORKER or place[:2] != ("containers", TRAINING):
         return ""
@@ -97,18 +98,18 @@ def servers(difference: Difference, context: Context) -> str:
 
 
 def _key_paths(replica: Replica) -> list[str]:
-    """Where the keys are mounted in the container that trains."""
+    """Where the keys are mounted in the training container."""
     mounts = replica.training.get("volumeMounts") or []
     return [mount["mountPath"] for mount in mounts if mount["name"] == KEYS_VOLUME]
 
 
 def _mounted(replica: Replica, place: tuple[str, ...]) -> str:
-    """The volume that a container mounts at the path that the place names."""
+    """The volume that a container mounts at the path in `place`."""
     section, name, _, path, *_ = place
-    wanted = replica.container if section == "containers" and name == TRAINING else name
+    container = replica.container if section == "containers" and name == TRAINING else name
     containers = replica.pod["spec"].get(section) or []
-    mounts = (mount for one in containers if one["name"] == wanted for mount in one.get("volumeMounts") or [])
+    mounts = (mount for one in containers if one["name"] == container for mount in one.get("volumeMounts") or [])
     return next((str(mount["name"]) for mount in mounts if mount["mountPath"] == path), "")
 
 
-MPI_RULES = (volumes, set_up, environment, account, servers)
+MPI_RULES = (volumes, set_up, environment, service_account, servers)

@@ -178,72 +178,72 @@ def _manifests(conversion: Conversion) -> Iterator[tuple[Manifest, Json]]:
     yield "TrainJob", conversion.train_job
 
 
-def _yaml(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
+def _yaml(conversion: Conversion, report: _Reporter) -> Iterator[Finding]:
     text = text_of(conversion)
     try:
         found = [obj for obj in load_all_yaml(text) if obj is not None]
     except yaml.YAMLError as error:
-        yield tell(NOT_THE_SAME_TEXT, f"The result is not YAML: {' '.join(str(error).split())}.")
+        yield report(NOT_THE_SAME_TEXT, f"The result is not YAML: {' '.join(str(error).split())}.")
         return
     if found != [obj for _, obj in _manifests(conversion)]:
-        yield tell(NOT_THE_SAME_TEXT, "The text of the result differs from the objects that it was written from.")
+        yield report(NOT_THE_SAME_TEXT, "The text of the result differs from the objects that it was written from.")
 
 
-def _schema(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
+def _schema(conversion: Conversion, report: _Reporter) -> Iterator[Finding]:
     for manifest, obj in _manifests(conversion):
         try:
             unknown, faults, broken_rules = _schema_faults(msgspec.json.encode(obj))
         except InputError as error:
-            yield tell(REFUSED_BY_SCHEMA, error.message, manifest=manifest)
+            yield report(REFUSED_BY_SCHEMA, error.message, manifest=manifest)
             continue
         accepted = {finding.path: finding.suppressed for finding in conversion.findings if finding.topic.id == OF_TEMPLATE.id}
         for field in unknown:
-            finding = tell(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
+            finding = report(REFUSED_BY_SCHEMA, f"{title(obj)} has no field {field}.", manifest=manifest, field=field)
             # Accepting an unknown field of v1 accepts it in the result, where it is passed on.
             yield finding._replace(suppressed=accepted.get(finding.path, ""))
-        yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, faults, tell)
+        yield from _errors(REFUSED_BY_SCHEMA, manifest, obj, faults, report)
         for fault in broken_rules:
-            yield tell(REFUSED_BY_SCHEMA, f"{title(obj)}: {fault}.", manifest=manifest, field=fault.partition(":")[0])
+            yield report(REFUSED_BY_SCHEMA, f"{title(obj)}: {fault}.", manifest=manifest, field=fault.partition(":")[0])
 
 
-def _cel(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
+def _cel(conversion: Conversion, report: _Reporter) -> Iterator[Finding]:
     for manifest, obj in _manifests(conversion):
-        yield from _errors(REFUSED_BY_CEL, manifest, obj, _cel_faults(msgspec.json.encode(obj)), tell)
+        yield from _errors(REFUSED_BY_CEL, manifest, obj, _cel_faults(msgspec.json.encode(obj)), report)
 
 
-def _webhooks(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
+def _webhooks(conversion: Conversion, report: _Reporter) -> Iterator[Finding]:
     """Trainer's webhooks validate the runtime by itself, and the TrainJob together with its runtime."""
     if conversion.runtime is not None:
         runtime = msgspec.convert(admitted_once(msgspec.json.encode(conversion.runtime)), TrainingRuntime)
-        yield from _errors(REFUSED_BY_WEBHOOK, "TrainingRuntime", conversion.runtime, runtime_validation.errors(runtime), tell)
+        yield from _errors(REFUSED_BY_WEBHOOK, "TrainingRuntime", conversion.runtime, runtime_validation.errors(runtime), report)
     obj = conversion.train_job
     if unreadable := go_decode_error(obj):
-        yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unreadable}.", manifest="TrainJob")
+        yield report(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unreadable}.", manifest="TrainJob")
         return
     stored = admitted_once(msgspec.json.encode(obj))
     job = msgspec.convert(stored, TrainJob)
     if unsupported := validation.unsupported_runtime(job.spec.runtime_ref):
-        yield tell(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unsupported}.", manifest="TrainJob", field="spec.runtimeRef")
+        yield report(REFUSED_BY_WEBHOOK, f"{title(obj)}: {unsupported}.", manifest="TrainJob", field="spec.runtimeRef")
         return
     try:
         errors = trainjob_errors(job, runtime_of(stored, conversion.runtime))
     except InputError as error:
-        yield tell(REFUSED_BY_WEBHOOK, error.message, manifest="TrainJob", remedy=error.remedy)
+        yield report(REFUSED_BY_WEBHOOK, error.message, manifest="TrainJob", remedy=error.remedy)
         return
-    yield from _errors(REFUSED_BY_WEBHOOK, "TrainJob", obj, errors, tell)
+    yield from _errors(REFUSED_BY_WEBHOOK, "TrainJob", obj, errors, report)
 
 
-def _objects(conversion: Conversion, tell: _Reporter) -> Iterator[Finding]:
+def _objects(conversion: Conversion, report: _Reporter) -> Iterator[Finding]:
     """Controllers create these objects later: a rejection there shows in events only, and is retried forever."""
     try:
         side = v2_side(conversion.train_job, conversion.runtime)
     except InputError as error:
-        yield tell(NO_OBJECTS, error.message, remedy=error.remedy)
+        yield report(NO_OBJECTS, error.message, remedy=error.remedy)
         return
     for obj in _created_objects(side):
         faults = [*map(str, cel_errors(obj)), *rule_errors(obj)]
         for fault in dict.fromkeys(faults):
-            yield tell(NO_OBJECTS, f"{title(obj)} would be rejected: {fault}.")
+            yield report(NO_OBJECTS, f"{title(obj)} would be rejected: {fault}.")
 
 
 def _created_objects(side: V2) -> Iterator[Json]:
@@ -270,9 +270,9 @@ def _cel_faults(manifest: bytes) -> list[FieldError]:
     return cel_errors(admitted_once(manifest))
 
 
-def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], tell: _Reporter) -> Iterator[Finding]:
+def _errors(topic: Topic, manifest: Manifest, obj: Json, errors: list[FieldError], report: _Reporter) -> Iterator[Finding]:
     for error in errors:
-        yield tell(topic, f"{title(obj)}: {error}.", manifest=manifest, field=error.field.lstrip("."))
+        yield report(topic, f"{title(obj)}: {error}.", manifest=manifest, field=error.field.lstrip("."))
 
 
 def _note(comparison: Comparison) -> str:

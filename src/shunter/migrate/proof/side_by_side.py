@@ -31,7 +31,7 @@ class Block(NamedTuple):
     title: str
     """`Worker 0 to 2`."""
     hosts: tuple[str, str]
-    """The names of the first pod in v1 and v2, empty if it does not exist; `v1` and `v2` for all pods."""
+    """The host names of the first pod in v1 and v2, empty if it does not exist; `v1` and `v2` for all pods."""
     rows: tuple[Row, ...]
 
 

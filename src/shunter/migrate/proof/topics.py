@@ -1,4 +1,4 @@
-"""What the proof tells of a conversion."""
+"""The topics of a proof's findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNEXPLAINED = Topic(
         "differences that are caused neither by how v2 works nor by another finding."
     ),
     remedy=(
-        "Look at both sides with `shunter migrate diff`. If the difference is harmless, suppress it with --accept "
+        "Compare both sides with `shunter migrate diff`. If the difference is harmless, suppress it with --accept "
         "PROOF001; please report it as well, because the conversion should have reported it."
     ),
     effort=3,
@@ -87,7 +87,7 @@ OTHER_GROUP = Topic(
     remedy="Set --torch-launch, or correct what the message names.",
     effort=3,
 )
-MORE_PATIENT = Topic(
+EVICTED_RESTARTS = Topic(
     id="PROOF007",
     title="v2 restarts a pod that was evicted, v1 fails the job",
     severity="warning",
@@ -124,7 +124,7 @@ NO_ORIGINAL_PODS = Topic(
     ),
     remedy="To have the conversion proved, correct what the message names in the source.",
 )
-NOTHING_GIVEN = Topic(
+NO_EXISTING_TRAIN_JOB = Topic(
     id="PROOF018",
     title="no existing TrainJob corresponds to the job",
     severity="error",
@@ -138,7 +138,7 @@ NOTHING_GIVEN = Topic(
 )
 NOT_THE_SAME_TEXT = Topic(
     id="PROOF010",
-    title="the text of the result has another meaning when read again",
+    title="the text of the result does not parse to the objects it was written from",
     severity="error",
     change="unsupported",
     grade="N",
@@ -151,7 +151,7 @@ NOT_THE_SAME_TEXT = Topic(
 )
 REFUSED_BY_SCHEMA = Topic(
     id="PROOF011",
-    title="the result does not fit the schema",
+    title="the result does not match the schema",
     severity="error",
     change="unsupported",
     grade="N",
@@ -172,7 +172,7 @@ REFUSED_BY_CEL = Topic(
 )
 REFUSED_BY_WEBHOOK = Topic(
     id="PROOF013",
-    title="Trainer's webhook refuses the result",
+    title="Trainer's webhook rejects the result",
     severity="error",
     change="unsupported",
     grade="N",
@@ -196,7 +196,7 @@ NO_OBJECTS = Topic(
 )
 REFUSED_BY_SERVER = Topic(
     id="PROOF015",
-    title="the cluster refuses the result in a dry run",
+    title="the cluster rejects the result in a dry run",
     severity="error",
     change="unsupported",
     grade="N",

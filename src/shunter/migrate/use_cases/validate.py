@@ -19,7 +19,7 @@ from shunter.migrate.conversion.source.provider import Input, read
 from shunter.migrate.conversion.suppression import Entry
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
-from shunter.migrate.proof.given import each_with_given, with_given
+from shunter.migrate.proof.existing import each_with_existing, with_existing
 from shunter.migrate.proof.proving import Proof, proofs_of
 from shunter.migrate.use_cases.progress import Progress, silent
 
@@ -82,12 +82,12 @@ def in_place_of_ours(found: Provable, objects: Sequence[Json], unreadable: Seque
     """The same with TrainJobs and runtimes that others wrote instead of our results; a job without one gets a finding."""
     if len(found.conversions) == 1:
         try:
-            conversions = [with_given(conversion, list(objects)) for conversion in found.conversions]
+            conversions = [with_existing(conversion, list(objects)) for conversion in found.conversions]
         except InputError as error:
             causes = [f"{one.place}: {one.message}" for one in unreadable if one.topic.severity != "info"]
             raise InputError(" ".join([error.message, *causes]), error.remedy) from error
         return Provable(conversions, [*found.faults, *unreadable], found.others)
-    conversions, missing = each_with_given(found.conversions, list(objects))
+    conversions, missing = each_with_existing(found.conversions, list(objects))
     return Provable(conversions, [*found.faults, *unreadable, *missing], found.others)
 
 

@@ -1,4 +1,4 @@
-"""Compares a v1 job with a TrainJob that a user wrote or edited, as if it were our own conversion."""
+"""A TrainJob that a user wrote or edited, in the place of the conversion's own."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.provenance import SOURCE
 from shunter.migrate.findings import Finding
 from shunter.migrate.pods.admission import admitted, schema_errors, title
-from shunter.migrate.proof.topics import NOTHING_GIVEN
+from shunter.migrate.proof.topics import NO_EXISTING_TRAIN_JOB
 
 _RUNTIMES = (TRAINING_RUNTIMES.kind, CLUSTER_TRAINING_RUNTIMES.kind)
 
 
-def with_given(conversion: Conversion, objects: Iterable[Json], *, has_others: bool = False) -> Conversion:
+def with_existing(conversion: Conversion, objects: Iterable[Json], *, has_others: bool = False) -> Conversion:
     """The conversion with the TrainJob for its source from `objects`, and that TrainJob's runtime, instead of its own results. It
     keeps its findings, which explain differences, and has no ledger. A single TrainJob may have any name, unless the source
     `has_others` beside it. Raises InputError if there is no such TrainJob or runtime, or an API server would reject one."""
@@ -28,26 +28,26 @@ def with_given(conversion: Conversion, objects: Iterable[Json], *, has_others: b
     runtime = _runtime(train_job, known)
     for obj in (train_job, runtime):
         if obj is not None and obj.get("apiVersion") != TRAIN_JOBS.api_version:
-            raise InputError(f"{title(obj)} is of {obj.get('apiVersion')}.", f"Write {TRAIN_JOBS.api_version}.")
+            raise InputError(f"{title(obj)} has apiVersion {obj.get('apiVersion')}.", f"Use {TRAIN_JOBS.api_version}.")
         faults = schema_errors(admitted(obj)) if obj is not None else []
         if faults:
             raise InputError(
-                f"{title(obj or {})} is refused by its schema: {aggregate(faults)}.", "Correct what the message names."
+                f"{title(obj or {})} does not match its schema: {aggregate(faults)}.", "Correct what the message names."
             )
     return replace(conversion, train_job=train_job, runtime=runtime, rows=())
 
 
-def each_with_given(conversions: Iterable[Conversion], objects: Iterable[Json]) -> tuple[list[Conversion], list[Finding]]:
-    """The same for several conversions, by name; and findings about those without TrainJob."""
+def each_with_existing(conversions: Iterable[Conversion], objects: Iterable[Json]) -> tuple[list[Conversion], list[Finding]]:
+    """`with_existing` for several conversions, and findings about those without a TrainJob."""
     known = [*objects]
     found: list[Conversion] = []
     missing: list[Finding] = []
     for conversion in conversions:
         try:
-            found.append(with_given(conversion, known, has_others=True))
+            found.append(with_existing(conversion, known, has_others=True))
         except InputError as error:
             source = conversion.source
-            missing.append(Finding(NOTHING_GIVEN, source.title, source.place(), (), error.message, error.remedy))
+            missing.append(Finding(NO_EXISTING_TRAIN_JOB, source.title, source.place(), (), error.message, error.remedy))
     return found, missing
 
 
@@ -66,14 +66,14 @@ def _train_job(conversion: Conversion, jobs: list[Json], *, has_others: bool) ->
         return jobs[0]
     there = ", ".join(str((job.get("metadata") or {}).get("name")) for job in jobs) or "none"
     raise InputError(
-        f"{source.title}: no TrainJob of its name to compare with; there are {there}.",
+        f"{source.title}: there is no TrainJob of its name to compare with. Found: {there}.",
         "Name the file that has it with --against.",
     )
 
 
 def _runtime(train_job: Json, objects: list[Json]) -> Json | None:
-    """The job's runtime, preferably of its namespace; None for a ClusterTrainingRuntime not in the input: it may be a shipped
-    one."""
+    """The job's runtime, preferably of its namespace; None for a ClusterTrainingRuntime that is not in the input, as it may be a
+    shipped one."""
     reference = (train_job.get("spec") or {}).get("runtimeRef") or {}
     kind, name = reference.get("kind", CLUSTER_TRAINING_RUNTIMES.kind), reference.get("name")
     namespace = (train_job.get("metadata") or {}).get("namespace")
