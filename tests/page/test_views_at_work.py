@@ -191,7 +191,7 @@ def test_v1_jobs_stand_in_the_inventory_with_the_page_of_their_move(
     assert {stage["name"]: stage["status"] for stage in page["proof"]}["pods"] == "holds"
     assert [pair["rank"] for pair in page["pods"]] == ["Master 0", "Worker 0"]
     assert {finding["id"]: finding["message"] for finding in page["findings"]} == {
-        "TORCH003": "The runtime tells `python train.py` MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE, as v1 did.",
+        "TORCH003": "The runtime sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE for `python train.py`, as v1 does.",
         "SUSPEND002": f"PyTorchJob {page_namespace}/bert was read from a cluster: the TrainJob is suspended.",
         "TORCH017": "The job is complete when its Master is, by the Job's successPolicy.",
     }

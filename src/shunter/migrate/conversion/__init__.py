@@ -10,9 +10,9 @@ mpi_operator.py       MPIJobs of kubeflow.org/v2beta1
 ledger.py             what became of each leaf of a source object
 draft.py, rules/, kinds/    decisions: one rule a file, one v1 kind a file; templates.py: whether roles have the same pods
 launch/               what starts the training in a container; unread_code.py: code that no rule can read
-compat_environment.py v1's variables for pods of v2, where no plugin of v2 tells what the program reads
+compat_environment.py v1's variables for pods of v2, if no plugin of v2 sets what the program reads
 one_job.py, batch.py  source object -> TrainJob and TrainingRuntime, rows and findings; many of them
-versions.py           `--target-version`: what releases of Trainer can be told
+versions.py           `--target-version`: fields that releases of Trainer lack
 provenance.py, cleaning.py    where a result comes from; what of an object its user wrote
 sharing/              runtimes that several jobs share
 suppression.py        findings that migration.yaml suppresses

@@ -1,8 +1,7 @@
-"""What tells the pods of v2 who they are, where no plugin does: v1's own variables, made of what every pod of a JobSet knows.
+"""v1's variables for pods of v2 without a plugin, from what every pod of a JobSet knows.
 
-The v1 engine is asked for the variables of a job that is called `$(TRAIN_JOB_NAME)`; the kubelet puts in the name. So a runtime
-holds for any name, and a rule about variables is said once, by the engine. Only an index must be told anew: it is an
-annotation of the pod.
+The v1 engine computes the variables for a job named `$(TRAIN_JOB_NAME)`, which the kubelet replaces: so a runtime works for any
+name, and only the engine has rules about variables. The index of a pod comes from an annotation.
 """
 
 from __future__ import annotations

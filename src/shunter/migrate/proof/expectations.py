@@ -13,7 +13,7 @@ from shunter.api.batch import JOB_TRACKING_FINALIZER
 from shunter.api.scheduling.podgroups import COSCHEDULING_GROUP, VOLCANO_GROUP_NAME, VOLCANO_TASK
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
-from shunter.migrate.conversion.rules.pytorch.launcher import TOLD_BY_V1
+from shunter.migrate.conversion.rules.pytorch.launcher import V1_VARIABLES
 from shunter.migrate.conversion.rules.ssh import is_set_up
 from shunter.migrate.pods.differences import Difference
 from shunter.migrate.pods.facts import TRAINING
@@ -210,7 +210,7 @@ def overridden(difference: Difference, context: Context) -> str:
 def set_by_torchrun(difference: Difference, context: Context) -> str:
     """The reason for a variable of v1 that torchrun sets for its processes, and does not read."""
     name, pair = variable_of(difference), difference.pair
-    if name not in TOLD_BY_V1 or difference.place[1] != TRAINING or pair.v1 is None or difference.v2 is not None:
+    if name not in V1_VARIABLES or difference.place[1] != TRAINING or pair.v1 is None or difference.v2 is not None:
         return ""
     launch = launch_of(pair.v1)
     is_read = launch.launcher != "torchrun" or any(use.name == name for use in launch.uses)

@@ -1,7 +1,7 @@
-"""PyTorchJob: Master and Workers become the nodes of one group, rank 0 first, or a group each where they differ.
+"""PyTorchJob: Master and Workers become the nodes of one group, the Master being rank 0, or a group each if they differ.
 
-What their processes are told of each other depends on what starts them (`rules/launcher`). Variables of the torch plugin are
-declared before those that are made of them, so that Kubernetes replaces $(PET_...): the plugin fills them in in place.
+Which variables they need depends on what starts their processes (`rules/pytorch/launcher`). Variables of the torch plugin are
+declared before those that refer to them, so that Kubernetes replaces $(PET_...): the plugin fills them in in place.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.migrate.conversion.compat_environment import GLOBAL_INDEX_SOURCE, place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
 from shunter.migrate.conversion.launch.rewriting import with_option
-from shunter.migrate.conversion.rules.pytorch import elastic, launcher, meeting_port, processes
+from shunter.migrate.conversion.rules.pytorch import elastic, launcher, processes, rendezvous_port
 from shunter.migrate.conversion.rules.pytorch.elastic import Nodes
 from shunter.migrate.conversion.rules.pytorch.launcher import LaunchMethod, TrainingContainer
-from shunter.migrate.conversion.rules.pytorch.meeting_port import Rendezvous
+from shunter.migrate.conversion.rules.pytorch.rendezvous_port import RendezvousPort
 from shunter.migrate.conversion.templates import Difference, differences, have_differing_ports
 from shunter.migrate.findings import NO_DIFFERENCE, Topic
 from shunter.operator.trainer.rendezvous import RANK_SOURCE
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
 KIND = "PyTorchJob"
-_ASKED_FOR = "--profile=plain selects a runtime without a plugin"
+_REQUESTED = "--profile=plain selects a runtime without a plugin"
 PLACEHOLDERS = ("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 _STANDALONE = "PET_STANDALONE"
 
@@ -68,7 +68,7 @@ PORTS = Topic(
     grade="Q",
     explanation=(
         "The ports of a container are informational: programs may listen on others. v1 creates Services from them, v2 does not. "
-        "Both roles share one pod template, which declares the ports of the Master."
+        "The roles share one pod template, which declares the ports of the Master."
     ),
     remedy="No action needed.",
     effort=0,
@@ -77,8 +77,8 @@ PORTS = Topic(
 
 
 def arrange(draft: Draft) -> None:
-    """One group where Master and Workers say the same; a plain runtime where they differ, or `--profile plain` asks for it. An
-    elastic job gets the nodes of `elastic.nodes`."""
+    """One group if Master and Workers are equal; a plain runtime if they differ, or `--profile plain` asks for it. An elastic job
+    gets the nodes of `elastic.nodes`."""
     is_elastic = draft.job.spec.elastic_policy is not None
     chosen = elastic.nodes(draft) if is_elastic else Nodes(draft.job.total_replicas, draft.job.total_replicas)
     as_given = draft.job
@@ -91,7 +91,7 @@ def arrange(draft: Draft) -> None:
     else:
         _arrange_together(draft, roles, chosen)
     if len(draft.groups) == 1 and have_differing_ports(draft, roles):
-        draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
+        draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles declare the ports of the Master now.")
     if is_elastic:
         elastic.account(draft, as_given, chosen)
 
@@ -103,82 +103,83 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
     draft.profile, draft.reason = "P2", "all pods are alike"
     place_roles(draft)
     found = launcher.training_container(draft, roles[0])
-    told = launcher.launch_method(draft, group, found)
+    method = launcher.launch_method(draft, group, found)
     is_rewritten = bool(group.changes)
     if is_rewritten:
         found = found.changed({field: change.value for field, change in group.changes.items()})
     group.explicit_environment = _explicit_environment(draft, roles[0])
-    if reason := _reason_for_plain(draft, found, told, chosen):
+    if reason := _reason_for_plain(draft, found, method, chosen):
         draft.ml_policy, draft.profile, draft.reason = {}, "P3", reason
         group.environment = group.explicit_environment
-        processes.say_by_variable(draft)
+        processes.set_by_variable(draft)
     else:
-        options = processes.options(draft, group, found, told, is_rewritten=is_rewritten)
-        meeting = meeting_port.meeting(draft, found, told)
-        group.explicit_environment = meeting_port.met_at(group.explicit_environment, meeting.port)
-        if meeting.option:
-            options.append(meeting.option)
+        options = processes.options(draft, group, found, method, is_rewritten=is_rewritten)
+        rendezvous = rendezvous_port.port_in_v2(draft, found, method)
+        group.explicit_environment = rendezvous_port.with_port(group.explicit_environment, rendezvous.port)
+        if rendezvous.option:
+            options.append(rendezvous.option)
         if _is_elastic_torchrun(draft, found):
             kept = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
             group.environment = kept
             if chosen.fewest < chosen.total and not found.launch.main.option("nnodes"):
                 options.append(f"--nnodes={chosen.fewest}:{chosen.total}")
         else:
-            _tell(draft, group, told, meeting)
-        _say_options(group, found, options)
+            _set_variables(draft, group, method, rendezvous)
+        _add_options(group, found, options)
     _set_success(draft, group)
 
 
-def _reason_for_plain(draft: Draft, found: TrainingContainer, told: LaunchMethod, chosen: Nodes) -> str:
-    """Why the torch plugin does not do, if so: it tells every pod of the others, and the number of nodes is its own to tell."""
+def _reason_for_plain(draft: Draft, found: TrainingContainer, method: LaunchMethod, chosen: Nodes) -> str:
+    """Why the torch plugin cannot be used; empty if it can. It always sets an address and a rank in all pods, and the number of
+    nodes."""
     if draft.options.profile == "plain" and draft.job.spec.elastic_policy is not None:
-        return _ASKED_FOR
-    if told == "nothing":
-        return "v1 told the pods nothing about each other, nor does a plain runtime"
+        return _REQUESTED
+    if method == "nothing":
+        return "v1 sets neither an address nor a rank, nor does a plain runtime"
     is_range = _is_elastic_torchrun(draft, found) and chosen.fewest < chosen.total
-    is_asked_for = any(use.name == "PET_NNODES" for use in found.launch.uses)
-    if is_range and (is_asked_for or (not found.launch.main.option("nnodes") and not found.can_be_told)):
-        return "torchrun can be told how few nodes it may go on with by variables only, so a plain runtime has those of v1"
+    is_read = any(use.name == "PET_NNODES" for use in found.launch.uses)
+    if is_range and (is_read or (not found.launch.main.option("nnodes") and not found.accepts_options)):
+        return "torchrun can get its range of nodes by variables only, so a plain runtime sets those of v1"
     return ""
 
 
 def _is_elastic_torchrun(draft: Draft, found: TrainingContainer) -> bool:
-    """Whether torchrun brings the processes of an elastic job together, as far as one can see."""
+    """Whether the job is elastic and torchrun starts its processes, or may."""
     return draft.job.spec.elastic_policy is not None and found.launch.launcher in {"torchrun", "unknown"}
 
 
-def _say_options(group: Group, found: TrainingContainer, options: list[str]) -> None:
+def _add_options(group: Group, found: TrainingContainer, options: list[str]) -> None:
     changed = with_option(found.container, found.launch.main, *options) if options else None
     for field, value in (changed or {}).items():
         before = f"{group.changes[field].note}, and " if field in group.changes else ""
-        group.changes[field] = Change(value, f"{before}torchrun is told {' '.join(options)}")
+        group.changes[field] = Change(value, f"{before}torchrun gets {' '.join(options)}")
 
 
-def _tell(draft: Draft, group: Group, told: LaunchMethod, meeting: Rendezvous) -> None:
-    """v1's variables, made of those of the torch plugin. WORLD_SIZE counts as v1 does."""
+def _set_variables(draft: Draft, group: Group, method: LaunchMethod, rendezvous: RendezvousPort) -> None:
+    """Sets v1's variables from those of the torch plugin. WORLD_SIZE counts processes as v1 does."""
     group.environment = [{"name": "PYTHONUNBUFFERED", "value": "1"}]
-    if told == "variables":
+    if method == "variables":
         factor = processes_per_node(draft.job.spec.nproc_per_node)
-        told_by_plugin = PLACEHOLDERS if meeting.is_of_v2 else PLACEHOLDERS[:-1]
-        group.plugin_placeholders = [{"name": name, "value": ""} for name in told_by_plugin]
+        names = PLACEHOLDERS if rendezvous.is_default else PLACEHOLDERS[:-1]
+        group.plugin_placeholders = [{"name": name, "value": ""} for name in names]
         group.environment += [
             {"name": "MASTER_ADDR", "value": "$(PET_MASTER_ADDR)"},
-            {"name": "MASTER_PORT", "value": "$(PET_MASTER_PORT)" if meeting.is_of_v2 else str(meeting.port)},
+            {"name": "MASTER_PORT", "value": "$(PET_MASTER_PORT)" if rendezvous.is_default else str(rendezvous.port)},
             {"name": "RANK", "value": "$(PET_NODE_RANK)"},
             {"name": "WORLD_SIZE", "value": "$(PET_NNODES)" if factor == 1 else str(group.count * factor)},
         ]
 
 
 def _explicit_environment(draft: Draft, role: str) -> list[Json]:
-    """v1's variables for the pods of one group, nothing left to a plugin."""
-    told = variables_of_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE)
-    return _with_own_hosts(draft, told)
+    """v1's variables for the pods of one group, without a plugin."""
+    return _with_own_hosts(draft, variables_of_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE))
 
 
-def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
-    """Without what stopped torchrun in v1; with the place of a pod that the user named for the rendezvous."""
+def _with_own_hosts(draft: Draft, variables: Iterable[Json]) -> list[Json]:
+    """The variables without PET_STANDALONE, which breaks torchrun in v1, and with the v2 host name of a pod that the job names
+    for its rendezvous."""
     policy = draft.job.spec.elastic_policy
-    kept = [variable for variable in told if variable["name"] != _STANDALONE]
+    kept = [variable for variable in variables if variable["name"] != _STANDALONE]
     host = elastic.own_host(draft) if policy else None
     if host is None:
         return kept
@@ -191,7 +192,7 @@ def _with_own_hosts(draft: Draft, told: Iterable[Json]) -> list[Json]:
 
 
 def _set_success(draft: Draft, group: Group) -> None:
-    """The Master's end is that of the job; without one all Workers', or that of any one of an elastic job."""
+    """The job is complete when its Master is; without one when all Workers are, or any one of an elastic job."""
     if group.count == 1:
         return
     if MASTER in group.roles:
@@ -204,7 +205,7 @@ def _set_success(draft: Draft, group: Group) -> None:
 
 
 def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differing: list[Difference]) -> None:
-    """Beside a Master: a group for each role, told by a plain runtime all that v1 told."""
+    """A group for each role, with a plain runtime that sets v1's variables."""
     if len(roles) > 1:
         workers = Group("worker", (WORKER,), 1, replicas=chosen.total - 1, trains=False)
         draft.groups = [Group("master", (MASTER,), 1), workers]
@@ -216,18 +217,18 @@ def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differin
         draft.groups = [Group(NODE, roles, chosen.total)]
     draft.trainer["numNodes"] = draft.groups[0].count
     draft.profile = "P3"
-    draft.reason = "Master and Workers differ, and one replicated job has one pod template" if differing else _ASKED_FOR
+    draft.reason = "Master and Workers differ, and one replicated job has one pod template" if differing else _REQUESTED
     place_roles(draft)
     for group in draft.groups:
         role, found = group.roles[0], launcher.training_container(draft, group.roles[0])
-        # Both roles are told the same, in the same words: the Master is the first Job.
+        # The index over all Jobs is the rank: the Master is the first Job.
         source = GLOBAL_INDEX_SOURCE if len(draft.groups) > 1 else RANK_SOURCE
         group.environment = _with_own_hosts(draft, variables_of_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
         launcher.warn_of_options(draft, chosen.total, found)
         if launcher.rewrite(draft, group, found):
             group.environment = _for_torchrun(draft, group.environment, chosen)
         group.explicit_environment = group.environment
-    processes.say_by_variable(draft)
+    processes.set_by_variable(draft)
     for difference in differing:
         path = (*draft.role_path(difference.role), *difference.path)
         field = difference.field.removeprefix("template.")
@@ -235,7 +236,7 @@ def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differin
 
 
 def _for_torchrun(draft: Draft, variables: list[Json], chosen: Nodes) -> list[Json]:
-    """What torchrun heeds where it starts a program that did not: one process, and all nodes."""
+    """The variables with one process per pod and all nodes, for a program that torchrun did not start in v1."""
     values = {"PET_NNODES": str(chosen.total) if chosen.fewest == chosen.total else f"{chosen.fewest}:{chosen.total}"}
     if processes_per_node(draft.job.spec.nproc_per_node) == 1:
         values["PET_NPROC_PER_NODE"] = "1"

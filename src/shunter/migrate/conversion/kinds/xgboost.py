@@ -60,7 +60,7 @@ def arrange(draft: Draft) -> None:
             group.job_spec["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
         draft.groups = [group]
         if have_differing_ports(draft, roles):
-            draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles name the ports of the Master now.")
+            draft.report(PORTS, draft.role_path(WORKER), "The pods of both roles declare the ports of the Master now.")
     place_roles(draft)
     rank = GLOBAL_INDEX_SOURCE if apart else RANK_SOURCE
     for group in draft.groups:

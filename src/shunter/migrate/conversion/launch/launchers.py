@@ -89,7 +89,7 @@ class Started(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`torchrun train.py`, as one says it."""
+        """`torchrun train.py`, for messages."""
         head = " ".join(word.value for word in self.head)
         name = {"code": "...", "input": "-"}.get(self.kind, self.name)
         return f"{head} {name}".strip()

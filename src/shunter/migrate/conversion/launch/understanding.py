@@ -104,12 +104,12 @@ _WEIGHT: dict[Launcher, int] = {
 
 
 def understood(
-    container: Json, volumes: Sequence[Json] = (), find: FindObject = nowhere, *, told: Collection[str] = ()
+    container: Json, volumes: Sequence[Json] = (), find: FindObject = nowhere, *, set_by_operator: Collection[str] = ()
 ) -> Launch:
-    """What the container starts; `volumes` are its pod's, `find` knows ConfigMaps and Secrets by title. `told` are variables
-    that an operator sets over the container's own: each has a value, which cannot be seen here."""
+    """What the container starts; `volumes` are its pod's, `find` knows ConfigMaps and Secrets by title. `set_by_operator` are
+    variables that an operator sets instead of the container's own; their values are not known here."""
     reader = _Reader(mounted_files(container, volumes, find))
-    variables = [one for one in container.get("env") or () if one.get("name") not in told]
+    variables = [one for one in container.get("env") or () if one.get("name") not in set_by_operator]
     environment = {str(one.get("name")): one["value"] for one in variables if isinstance(one.get("value"), str)}
     words = []
     for name in ("command", "args"):
@@ -118,15 +118,15 @@ def understood(
             reader.read_kubernetes_references(text, spot)
             value = expand(text, environment)
             words.append(Argument(value, spot if value == text else spot._replace(is_exact=False)))
-    place = _Place({**environment, **{name: f"${name}" for name in told}}, container.get("workingDir") or "")
+    place = _Place({**environment, **{name: f"${name}" for name in set_by_operator}}, container.get("workingDir") or "")
     if not container.get("command"):
         place = replace(place, through=(ENTRYPOINT,))
         if not words or not _is_recognised(words[0].value):
             return Launch((Started("unknown", (), {}, "", tuple(words), place.through),), tuple(reader.uses))
     reader.read_words(words, place)
-    none_seen = Started("unknown", (), {}, "", tuple(words), place.through)
+    unknown = Started("unknown", (), {}, "", tuple(words), place.through)
     texts = dict.fromkeys(text._replace(is_whole=text.spot not in reader.left_off) for text in reader.texts)
-    return Launch(tuple(reader.started) or (none_seen,), tuple(dict.fromkeys(reader.uses)), tuple(texts))
+    return Launch(tuple(reader.started) or (unknown,), tuple(dict.fromkeys(reader.uses)), tuple(texts))
 
 
 class _Place(msgspec.Struct, frozen=True):

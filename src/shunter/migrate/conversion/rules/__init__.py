@@ -99,7 +99,7 @@ ORDER: tuple[Rule, ...] = (
     built_names.apply,
     container_names.apply,
     new_variables.apply,
-    processes.look_at_reads,
+    processes.report_reads,
     downward_files.apply,
     files_of_v1.apply,
     ssh_clients.apply,

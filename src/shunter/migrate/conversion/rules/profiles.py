@@ -15,7 +15,7 @@ from shunter.migrate.conversion.draft import JOB_NAME, SUCCESS_OF_RUNTIME, Draft
 from shunter.migrate.conversion.launch.rewriting import with_torchrun
 from shunter.migrate.conversion.ledger import Target
 from shunter.migrate.conversion.rules.pods.environment import EXPANDS_NOW, are_known, references
-from shunter.migrate.conversion.rules.pytorch.launcher import TOLD_BY_V1, training_container
+from shunter.migrate.conversion.rules.pytorch.launcher import V1_VARIABLES, training_container
 from shunter.migrate.conversion.rules.restart_policy import UNLIMITED
 from shunter.migrate.conversion.rules.trainer import fits
 from shunter.migrate.conversion.versions import has
@@ -90,9 +90,9 @@ def apply(draft: Draft) -> None:
 
 
 def _shorter(draft: Draft) -> tuple[str, ...]:
-    """A TrainJob would say v1's variables itself: it is shorter only where the program needs none, or torchrun tells it."""
+    """The options for a shorter result: without v1's variables, if the program needs none or torchrun sets them."""
     (group,) = draft.groups
-    if not any(variable["name"] in TOLD_BY_V1 for variable in group.environment):
+    if not any(variable["name"] in V1_VARIABLES for variable in group.environment):
         return (IDIOMATIC,)
     found = training_container(draft, group.roles[0])
     is_program = found.launch.launcher == "python" and len(found.launch.started) == 1

@@ -36,16 +36,15 @@ TAKEN = Topic(
     explains=("none",),
     limits_proof=True,
 )
-_MEETING_AT_PORT = frozenset({"torch", "jax", "xgboost"})
-"""Plugins of v2 that have processes meet there."""
-_TOLD = frozenset({"MASTER_PORT", "COORDINATOR_PORT"})
-"""Variables by which programs are told the port."""
-_OF_THE_MEETING = late_pattern(
+_RENDEZVOUS_PLUGINS = frozenset({"torch", "jax", "xgboost"})
+"""Plugins of v2 with a rendezvous at this port."""
+_PORT_VARIABLES = frozenset({"MASTER_PORT", "COORDINATOR_PORT"})
+_ABOUT_RENDEZVOUS = late_pattern(
     r"(?:master|process|coordinator|tracker|dmlc)\w*[_-]?port|rdzv|rendezvous|init[_-]method|dist[_-]url|tcp://"
     r"|\bstore\s*=\s*\w+\s*[,)]",
     re.IGNORECASE,
 )
-"""A line about the rendezvous itself: it is to be there, in v1 as in v2."""
+"""A line about the rendezvous itself, which uses the port in v1 as in v2."""
 
 
 def apply(draft: Draft) -> None:
@@ -59,19 +58,19 @@ def apply(draft: Draft) -> None:
 def _taken(draft: Draft, group: Group) -> list[tuple[int, str]]:
     """The ports that v2 takes in the group's pods, and what for."""
     found = []
-    if group.trains and draft.ml_policy.keys() & _MEETING_AT_PORT and not _meets_elsewhere(draft, group):
+    if group.trains and draft.ml_policy.keys() & _RENDEZVOUS_PLUGINS and not _has_other_port(draft, group):
         found.append((PORT, "where the processes meet in v2"))
     if "mpi" in draft.ml_policy and group.roles == (WORKER,):
         found.append((SSH_PORT, "where the ssh server listens in v2, by which mpirun comes in"))
     return found
 
 
-def _meets_elsewhere(draft: Draft, group: Group) -> bool:
-    """Whether the job names a port of its own, which stays (HOST011 where not); or v1 met at this one already."""
+def _has_other_port(draft: Draft, group: Group) -> bool:
+    """Whether the rendezvous port of the job is kept (HOST011 if not), or is this one in v1 already."""
     if rendezvous_port(draft.job.replicas.get(MASTER), draft.job_kind) == PORT:
         return True
-    told = [str(variable.get("value")) for variable in group.environment if variable["name"] in _TOLD]
-    return any(value.isdecimal() and value != str(PORT) for value in told)
+    ports = [str(variable.get("value")) for variable in group.environment if variable["name"] in _PORT_VARIABLES]
+    return any(value.isdecimal() and value != str(PORT) for value in ports)
 
 
 def _look_at_declared_ports(draft: Draft, group: Group, port: int, what: str) -> None:
@@ -108,10 +107,10 @@ def _look_at_programs(draft: Draft, group: Group, port: int, what: str) -> None:
 
 def _is_value(variable: Json, pattern: re.Pattern[str]) -> bool:
     name, value = str(variable.get("name")), variable.get("value")
-    return isinstance(value, str) and bool(pattern.search(value)) and not _OF_THE_MEETING.search(f"{name}={value}")
+    return isinstance(value, str) and bool(pattern.search(value)) and not _ABOUT_RENDEZVOUS.search(f"{name}={value}")
 
 
 def _is_own(text: str, start: int) -> bool:
     """Whether the line speaks of another server than the rendezvous."""
     line = line_of(text, start)
-    return not line.startswith("#") and not _OF_THE_MEETING.search(line)
+    return not line.startswith("#") and not _ABOUT_RENDEZVOUS.search(line)

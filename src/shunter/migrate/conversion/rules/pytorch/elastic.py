@@ -204,7 +204,7 @@ def _report_bounds(draft: Draft, topic: Topic, text: str) -> None:
     given = [(*POLICY, field) for field in _BOUNDS if draft.is_given((*POLICY, field))]
     draft.report(topic, given[0] if given else POLICY, text, dropped=True, target="TrainJob spec.trainer.numNodes")
     for path in given[1:]:
-        draft.default(path, "told of beside minReplicas")
+        draft.default(path, "reported with minReplicas")
 
 
 def _metric_name(metric: dict[str, object]) -> str:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from shunter.migrate.findings import Topic
 
-_V1_TOLD = "v1 set MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in every pod of a PyTorchJob with a Master. "
-_V2_TELLS = "v2's torch runtime sets PET_* only, from which torchrun sets v1's variables for each process. "
+_V1_SETS = "v1 set MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in every pod of a PyTorchJob with a Master. "
+_V2_SETS = "v2's torch runtime sets PET_* only, from which torchrun sets v1's variables for each process. "
 
-_TOLD = ("env.MASTER_ADDR", "env.MASTER_PORT", "env.RANK", "env.WORLD_SIZE")
+_V1_VARIABLES = ("env.MASTER_ADDR", "env.MASTER_PORT", "env.RANK", "env.WORLD_SIZE")
 _GROUP = "group"
 _PROCESSES = "env.PET_NPROC_PER_NODE"
 _PROGRAM = "program"
 
-UNTOLD = Topic(
+NO_GROUP = Topic(
     id="TORCH001",
     title="the processes do not form a group: each pod would train its own model",
     severity="error",
     change="semantic-change",
     grade="N",
     explanation=(
-        _V1_TOLD + _V2_TELLS + "Without torchrun a program finds none of them. At best it fails "
+        _V1_SETS + _V2_SETS + "Without torchrun a program finds none of them. At best it fails "
         "(`environment variable RANK expected, but not set`); one that takes a missing WORLD_SIZE as 1 trains alone in every "
         "pod, all pods succeed, and the job is Complete."
     ),
@@ -30,7 +30,7 @@ UNTOLD = Topic(
     effort=3,
     upstream="kubeflow/trainer#2412",
     acceptable=True,
-    explains=(*_TOLD, _GROUP),
+    explains=(*_V1_VARIABLES, _GROUP),
 )
 SEPARATE = Topic(
     id="TORCH002",
@@ -57,7 +57,7 @@ VARIABLES = Topic(
     change="lossless",
     grade="Q",
     explanation=(
-        _V1_TOLD + _V2_TELLS + "The generated runtime sets the four from these. This works because it declares the "
+        _V1_SETS + _V2_SETS + "The generated runtime sets the four from these. This works because it declares the "
         "plugin's variables before its own: the plugin fills in their values in place, and Kubernetes replaces $(PET_...) in "
         "later variables. Image and command stay unchanged."
     ),
@@ -75,9 +75,9 @@ ONE_GROUP = Topic(
         "Master and without elasticPolicy neither: torchrun waits forever, and plain Python trains separately in each pod."
     ),
     remedy="Nothing if one training was intended.",
-    explains=(*_TOLD, _GROUP, _PROGRAM),
+    explains=(*_V1_VARIABLES, _GROUP, _PROGRAM),
 )
-OWN_MEETING = Topic(
+OWN_RENDEZVOUS = Topic(
     id="TORCH005",
     title="the job sets its own rendezvous address",
     severity="info",
@@ -90,15 +90,15 @@ OWN_MEETING = Topic(
     ),
     remedy="Check that the address exists in v2. With torchrun, remove the options: v2 sets the address.",
 )
-UNTOLD_ALONE = Topic(
+NO_VARIABLES = Topic(
     id="TORCH006",
     title="a job of one pod has no RANK and WORLD_SIZE",
     severity="warning",
     change="semantic-change",
     grade="D",
-    explanation=_V1_TOLD + _V2_TELLS + "Without them a single process that calls init_process_group fails.",
+    explanation=_V1_SETS + _V2_SETS + "Without them a single process that calls init_process_group fails.",
     remedy="Convert with --torch-launch=auto.",
-    explains=(*_TOLD, _GROUP),
+    explains=(*_V1_VARIABLES, _GROUP),
 )
 NODES_DIFFER = Topic(
     id="TORCH007",
@@ -125,7 +125,7 @@ OWN_LAUNCHER = Topic(
     remedy="Use a runtime with the mpi policy (see the conversion of MPIJobs) if the pods should form one group.",
     effort=5,
 )
-MACHINES_UNTOLD = Topic(
+MACHINES_NOT_SET = Topic(
     id="TORCH009",
     title="accelerate or deepspeed is not configured for several machines",
     severity="warning",
@@ -144,7 +144,7 @@ MACHINES_UNTOLD = Topic(
 )
 SCALED_WORLD_SIZE = Topic(
     id="TORCH010",
-    title="WORLD_SIZE counts nprocPerNode processes a pod, RANK counts pods",
+    title="WORLD_SIZE counts nprocPerNode processes per pod, RANK counts pods",
     severity="warning",
     change="lossless",
     grade="Q",
@@ -215,7 +215,7 @@ REWRITTEN = Topic(
         "--max-restarts is set. It starts one process per pod, as plain Python does, unless nprocPerNode is a number."
     ),
     remedy="To use several GPUs of a node, increase spec.trainer.numProcPerNode; the program must then use LOCAL_RANK.",
-    explains=(*_TOLD, _PROCESSES, _PROGRAM, _GROUP),
+    explains=(*_V1_VARIABLES, _PROCESSES, _PROGRAM, _GROUP),
 )
 NOT_REWRITTEN = Topic(
     id="TORCH016",

@@ -1,6 +1,6 @@
 """nprocPerNode: how many processes torchrun starts in each pod.
 
-v1 hands the word on to torchrun, `auto` when there is none; a TrainJob takes a number, and counts GPUs or requested CPUs without.
+v1 passes the word to torchrun, `auto` by default; a TrainJob takes a number, and v2 counts GPUs or requested CPUs without one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
 _INTEGER = late_pattern(r"[+-]?[0-9]{1,18}")
-"""What v1 takes for one (strconv.Atoi)."""
+"""What v1 accepts as a number (strconv.Atoi)."""
 _MOST_DIGITS = 9
 """Of a number of processes, which v2 holds in 32 bits."""
 _READ = late_pattern(r"\bPET_NPROC_PER_NODE\b(?!\s*=[^=])")
@@ -28,8 +28,8 @@ ELASTIC_FIELD: Path = ("spec", "elasticPolicy", "nProcPerNode")
 AUTO = "auto"
 
 
-def options(draft: Draft, group: Group, found: TrainingContainer, told: LaunchMethod, *, is_rewritten: bool) -> list[str]:
-    """Says numProcPerNode, as far as it is a number. Returns what torchrun must be told by an option."""
+def options(draft: Draft, group: Group, found: TrainingContainer, method: LaunchMethod, *, is_rewritten: bool) -> list[str]:
+    """Sets numProcPerNode, if it is a number. Returns the options that torchrun needs."""
     number = _number(draft)
     word = None if number is not None else draft.job.spec.nproc_per_node or AUTO
     main, launcher = found.launch.main, found.launch.launcher
@@ -38,37 +38,37 @@ def options(draft: Draft, group: Group, found: TrainingContainer, told: LaunchMe
         for field in (FIELD, ELASTIC_FIELD):
             if draft.is_given(field):
                 draft.carry(field, "TrainJob", ("spec", "trainer", "numProcPerNode"), "a number in v2")
-        _warn_of_scaled_world_size(draft, group, found, number, told, is_rewritten=is_rewritten)
+        _warn_of_scaled_world_size(draft, group, found, number, method, is_rewritten=is_rewritten)
     elif is_rewritten:
         draft.trainer["numProcPerNode"] = 1
         draft.default(FIELD, "torchrun starts one process, as the program was")
     elif launcher == "python" and not found.is_elsewhere:
-        draft.default(FIELD, "a program of plain Python is one process, whatever the word")
+        draft.default(FIELD, "a plain Python program is one process, whatever the word")
     elif launcher not in {"torchrun", "unknown", "python"}:
-        draft.default(FIELD, f"{launcher} counts for itself")
+        draft.default(FIELD, f"{launcher} does not read it")
     elif main.option("nproc-per-node"):
-        draft.default(FIELD, "an option of torchrun wins over it")
+        draft.default(FIELD, "overridden by an option of torchrun")
     elif word == AUTO and gpu_count(found.container.get("resources") or {}):
-        draft.default(FIELD, "v2 tells torchrun auto where there are GPUs")
-    elif found.can_be_told:
+        draft.default(FIELD, "v2 sets auto for torchrun if there are GPUs")
+    elif found.accepts_options:
         path, offset = found.place(found.start)
-        text = f"{found.text} is given --nproc_per_node={word}, as nprocPerNode {word} set it in v1."
+        text = f"{found.text} gets the option --nproc_per_node={word}, as nprocPerNode is {word} in v1."
         draft.report(topics.PROCESSES_BY_OPTION, path, text, offset=offset)
-        draft.default(FIELD, "an option of torchrun says it")
+        draft.default(FIELD, "set by an option of torchrun")
         return [f"--nproc_per_node={word}"]
     else:
         _warn_of_other_count(draft, found, word or AUTO)
     return []
 
 
-def say_by_variable(draft: Draft) -> None:
-    """In a plain runtime PET_NPROC_PER_NODE says what it said in v1."""
+def set_by_variable(draft: Draft) -> None:
+    """Accounts for nprocPerNode in a plain runtime, which sets PET_NPROC_PER_NODE as v1 does."""
     for field in (FIELD, ELASTIC_FIELD):
-        draft.default(field, "the runtime says it in PET_NPROC_PER_NODE")
+        draft.default(field, "the runtime sets it in PET_NPROC_PER_NODE")
 
 
-def look_at_reads(draft: Draft) -> None:
-    """Says which programs read the number of processes, where v2 tells another than v1: `auto` is a number there without GPUs."""
+def report_reads(draft: Draft) -> None:
+    """Reports programs that read the number of processes where v2 sets another value: without GPUs, `auto` is a number in v2."""
     if draft.kind != KIND.resource.kind or "torch" not in draft.ml_policy or draft.job.spec.elastic_policy:
         return
     before = str(draft.job.spec.nproc_per_node or AUTO)
@@ -83,12 +83,12 @@ def look_at_reads(draft: Draft) -> None:
 
 
 def number_of_processes(found: TrainingContainer) -> int:
-    """How many processes v2 starts in a pod without GPUs when the job does not say (Trainer v2.3, torch plugin)."""
+    """How many processes v2 starts in a pod without GPUs by default (Trainer v2.3, torch plugin)."""
     return max(1, cpu_count(found.container.get("resources") or {}))
 
 
 def _number(draft: Draft) -> int | None:
-    """nprocPerNode where it is a number; torchrun heeds that of elasticPolicy, should both be there."""
+    """nprocPerNode if it is a number; torchrun uses that of elasticPolicy if both are set."""
     spec = draft.job.spec
     if spec.elastic_policy and spec.elastic_policy.n_proc_per_node is not None:
         return int(spec.elastic_policy.n_proc_per_node)
@@ -100,11 +100,11 @@ def _number(draft: Draft) -> int | None:
 
 
 def _warn_of_scaled_world_size(
-    draft: Draft, group: Group, found: TrainingContainer, number: int, told: LaunchMethod, *, is_rewritten: bool
+    draft: Draft, group: Group, found: TrainingContainer, number: int, method: LaunchMethod, *, is_rewritten: bool
 ) -> None:
-    if number <= 1 or told != "variables" or is_rewritten:
+    if number <= 1 or method != "variables" or is_rewritten:
         return
-    uses_world_size = any(use.name == "WORLD_SIZE" for use in found.told_uses)
+    uses_world_size = any(use.name == "WORLD_SIZE" for use in found.uses_of_v1_variables)
     if found.launch.launcher == "python" or uses_world_size:
         total = group.count * processes_per_node(draft.job.spec.nproc_per_node)
         text = f"WORLD_SIZE is {total}, for {group.count} pods with a RANK each."
@@ -112,16 +112,16 @@ def _warn_of_scaled_world_size(
 
 
 def _warn_of_other_count(draft: Draft, found: TrainingContainer, word: str) -> None:
-    """What starts the processes cannot be told, or is not known to be torchrun."""
+    """Reports a launcher that gets no option, or is not known to be torchrun."""
     if word != AUTO:
-        text = f"nprocPerNode is {word}, and {found.decisive_text} cannot be told so."
+        text = f"nprocPerNode is {word}, which cannot be passed to {found.decisive_text}."
         draft.report(topics.PROCESSES_BY_WORD, FIELD, text, dropped=True)
         return
     count = number_of_processes(found)
     draft.default(FIELD, f"v2 counts what each node requests: {count}")
     path, offset = found.place(found.decisive_start)
-    told = f"{counts.count(count, 'process', 'processes')} a pod"
+    number = f"{counts.count(count, 'process', 'processes')} per pod"
     is_sure = found.launch.launcher == "torchrun"
     starts = found.decisive_text
-    text = f"v2 tells {starts} {told}." if is_sure else f"If {starts} starts torchrun, v2 tells it {told}."
+    text = f"v2 sets {number} for {starts}." if is_sure else f"If {starts} starts torchrun, v2 sets {number}."
     draft.report(topics.PROCESSES_BY_REQUEST, path, text, offset=offset)
