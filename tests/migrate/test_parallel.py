@@ -246,7 +246,7 @@ def test_endings_that_are_worked_out_beside_the_comparison_give_the_same_finding
     found = []
     for pairs in (1, 1000):
         comparison._MANY_PAIRS = pairs
-        endings._answered.cache_clear()
+        endings._computed.cache_clear()
         found.append(comparison.compared_objects(one.source, one.train_job, one.runtime).findings)
         print(len(forks), any(finding.topic == OTHER_ENDING for finding in found[-1]))
     print(found[0] == found[1])

@@ -162,7 +162,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "v1_definitions",
         facts(lists={CUSTOM_RESOURCE_DEFINITIONS: changed_definition(
             "tfjobs.kubeflow.org", metadata={"name": "tfjobs.kubeflow.org", "deletionTimestamp": "2026-11-21T00:00:00Z"})}),
-        "blocking", ["tfjobs.kubeflow.org is being deleted: all TFJobs go with it."]),
+        "blocking", ["tfjobs.kubeflow.org is being deleted, with all TFJobs."]),
     "objects stored in a version that is gone": (
         "v1_definitions",
         facts(lists={CUSTOM_RESOURCE_DEFINITIONS: changed_definition(
@@ -179,7 +179,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "jobset", facts(served=frozenset({"v1"})), "blocking", ["the cluster does not serve jobset.x-k8s.io/v1alpha2."]),
     "JobSet's webhooks do not answer": (
         "jobset", facts(jobset_dry_run=DryRunResult("failed calling webhook: refused", 500)), "blocking",
-        ["a dry run of a new JobSet: failed calling webhook: refused"]),
+        ["a dry run of a new JobSet fails: failed calling webhook: refused"]),
     "JobSet's controller has no pods": (
         "jobset", facts(lists={DEPLOYMENTS: [{**JOBSET_CONTROLLER, "status": {}}]}), "blocking",
         ["none of its pods is available."]),
@@ -187,7 +187,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "jobset", facts(jobset_dry_run=DryRunResult("forbidden", 403)), "passed", []),
     "v2's webhooks do not answer": (
         "trainer_webhooks", facts(train_job_dry_run=DryRunResult("failed calling webhook x: refused", 500)), "blocking",
-        ["a dry run of a new TrainJob: failed calling webhook x: refused"]),
+        ["a dry run of a new TrainJob fails: failed calling webhook x: refused"]),
     "nobody asks v2's webhooks": (
         "trainer_webhooks", facts(train_job_dry_run=DryRunResult("", 201)), "blocking",
         ["a dry run of a TrainJob without a runtime is accepted: the webhooks are not called."]),
@@ -195,34 +195,34 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "trainer_webhooks", facts(train_job_dry_run=DryRunResult("trainjobs is forbidden", 403)), "unknown", []),
     "v1's webhooks do not answer": (
         "v1_webhooks", facts(v1_job_dry_run=DryRunResult("failed calling webhook y: refused", 500)), "advisory",
-        ["a dry run of a new PyTorchJob: failed calling webhook y: refused"]),
+        ["a dry run of a new PyTorchJob fails: failed calling webhook y: refused"]),
     "an installed v2 that is older than results": (
         "v2_release",
         facts(with_deadline(), lists={CUSTOM_RESOURCE_DEFINITIONS: [of_trainer_2_1()]}), "blocking",
-        ["its result needs Trainer 2.2 (spec.activeDeadlineSeconds), and 2.1 is installed."]),
+        ["its result needs Trainer 2.2 (spec.activeDeadlineSeconds), but 2.1 is installed."]),
     "an installed v2 that knows all of it": ("v2_release", facts(with_deadline()), "passed", []),
     "a permission that is missing": (
         "permissions", facts(allowed=NO_PERMISSION), "blocking",
         ["no permission to create trainjobs.trainer.kubeflow.org in namespace team."]),
     "Kueue does not know TrainJobs, and jobs wait in its queues": (
         "kueue", facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("kubeflow.org/pytorchjob")]}), "blocking",
-        ["its integrations do not name trainer.kubeflow.org/trainjob."]),
+        ["its integrations.frameworks does not list trainer.kubeflow.org/trainjob."]),
     "Kueue does not know v1 any more": (
         "kueue",
         facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("trainer.kubeflow.org/trainjob")]}),
-        "advisory", ["its integrations do not name kubeflow.org/pytorchjob, of which there are queued jobs."]),
+        "advisory", ["its integrations.frameworks does not list kubeflow.org/pytorchjob, of which there are queued jobs."]),
     "Kueue's configuration may not be read": (
         "kueue", facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: None}), "unknown", []),
     "queued jobs and no Kueue": (
         "kueue", facts(job(**QUEUED)), "advisory",
-        ["1 job has a queue's label, and the cluster has no Kueue: PyTorchJob team/bert."]),
+        ["1 job has a queue label, but the cluster has no Kueue: PyTorchJob team/bert."]),
     "the v1 operator schedules gangs, and results do not": (
         "gangs",
         facts(job(), lists={DEPLOYMENTS: [operator_with("--gang-scheduler-name=volcano")]}), "blocking",
-        ["it schedules v1 jobs as gangs (--gang-scheduler-name=volcano), and results are converted without."]),
+        ["it schedules v1 jobs as gangs (--gang-scheduler-name=volcano), but results are converted without gangs."]),
     "a gang scheduler that is not there": (
         "gangs", facts(job(), options=Options(gang="volcano")), "blocking",
-        ["--gang volcano, and the cluster does not serve scheduling.volcano.sh/v1beta1."]),
+        ["--gang is volcano, but the cluster does not serve scheduling.volcano.sh/v1beta1."]),
     "a quota without room for the twin": (
         "quotas", facts(asking(4), lists={RESOURCE_QUOTAS: [quota({"requests.cpu": "10"}, {"requests.cpu": "8"})]}), "advisory",
         ["it leaves 2 of requests.cpu, the twin of PyTorchJob team/bert requests 8."]),
@@ -238,11 +238,11 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "quotas", facts(asking(1), lists={RESOURCE_QUOTAS: [quota({"cpu": "10"}, {"cpu": "8"})]}), "passed", []),
     "a quota that counts v1 jobs alone": (
         "quotas", facts(job(), lists={RESOURCE_QUOTAS: [quota({"count/pytorchjobs.kubeflow.org": "9"}, {})]}), "advisory",
-        ["it limits count/pytorchjobs.kubeflow.org, and TrainJobs not at all."]),
+        ["it limits count/pytorchjobs.kubeflow.org, but not TrainJobs."]),
     "a PodGroup has the name": (
         "names",
         facts(job(), lists={VOLCANO_POD_GROUPS: [{"metadata": {"name": "bert", "namespace": "team"}}]}), "advisory",
-        ["its TrainJob bert would meet PodGroup bert, which is there."]),
+        ["its TrainJob bert conflicts with PodGroup bert, which exists."]),
     "a suffix keeps out of the way": (
         "names",
         facts(job(), options=Options(suffix="-v2"), lists={SERVICES: [{"metadata": {"name": "bert", "namespace": "team"}}]}),
@@ -250,15 +250,15 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "an owner, and a template that makes more": (
         "owners",
         facts(job(ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}]), lists={EXPERIMENTS: [EXPERIMENT]}),
-        "advisory", ["it looks after 1 v1 job: PyTorchJob team/bert.", "it makes PyTorchJobs of v1."]),
+        "advisory", ["it owns 1 v1 job: PyTorchJob team/bert.", "it creates PyTorchJobs of v1."]),
     "a Helm release with v1 jobs": (
         "helm_releases", facts(releases=[("team/jobs", msgspec.yaml.encode(job()).decode())]), "advisory",
-        ["it holds PyTorchJob team/bert."]),
+        ["it contains PyTorchJob team/bert."]),
     "Secrets may not be read": ("helm_releases", facts(releases=None), "unknown", []),
     "the mpi-operator's MPIJobs": (
         "mpi_operator",
         facts(lists={CUSTOM_RESOURCE_DEFINITIONS: mpi_definition_of_both(), MPI_JOBS_V2BETA1: [{}, {}]}), "advisory",
-        ["it serves v2beta1 as well, the mpi-operator's; 2 MPIJobs were found."]),
+        ["it also serves v2beta1, of mpi-operator, with 2 MPIJobs."]),
     "v1 jobs may not be read": ("conversions", facts(lists={PYTORCH_JOBS: None}), "unknown", []),
     "definitions may not be read": ("v2_definitions", facts(lists={CUSTOM_RESOURCE_DEFINITIONS: None}), "unknown", []),
 }  # fmt: skip

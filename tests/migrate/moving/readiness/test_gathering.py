@@ -16,7 +16,7 @@ from shunter.kube.client import Client, connect
 from shunter.kube.credentials import StaticCredentials
 from shunter.kube.kubeconfig import Connection
 from shunter.migrate.moving.readiness.assessment import Assessment, all_checks, assessed
-from shunter.migrate.moving.readiness.gathering import dried, gather
+from shunter.migrate.moving.readiness.gathering import dry_run, gather
 from shunter.migrate.options import Options
 
 pytestmark = pytest.mark.integration
@@ -65,7 +65,7 @@ async def test_a_namespace_that_is_not_there_is_named(client: Client) -> None:
 
 async def test_a_kind_that_is_not_there_in_a_version_that_is_served_is_a_fact(client: Client, namespace: str) -> None:
     trains = PYTORCH_JOBS._replace(kind="PyTorchTrain", plural="pytorchtrains")
-    answer = await dried(client, {trains.api_version}, trains, {}, namespace)
+    answer = await dry_run(client, {trains.api_version}, trains, {}, namespace)
     assert answer is not None
     assert answer.code == 404
 

@@ -19,13 +19,13 @@ Status = Literal["passed", "failed", "unknown", "not applicable"]
 Verdict = Literal["READY", "PARTIAL", "BLOCKED"]
 """
 READY     v2 can run what v1 runs
-PARTIAL   it can, with restrictions that are named, or nobody could tell of some
-BLOCKED   something has to be mended first
+PARTIAL   it can, with faults that do not block, or some checks are unknown
+BLOCKED   a fault must be fixed first
 """
 
 
 class CheckFault(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong. Impact and remedy are those of the check's topic where the fault has none of its own."""
+    """One thing that is wrong. Impact and remedy are those of the check's topic, unless the fault has its own."""
 
     message: str
     object: str
@@ -34,27 +34,27 @@ class CheckFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check says of the cluster."""
+    """The result of one check."""
 
     id: str
     check: str
-    """The module's name; `--checks` chooses by it, or by the id."""
+    """The module's name; `--checks` selects by it, or by the id."""
     title: str
     status: Status
     impact: Impact
-    """The worst of its faults; of an unknown check, what it would have been."""
+    """The worst impact of its faults; of an unknown check, that of its topic."""
     why: str
-    """What may not be read, of an unknown check."""
+    """Why the check is unknown; empty for any other."""
     faults: tuple[CheckFault, ...]
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
-    """What all checks say together; `assess -o json` prints exactly this."""
+    """The results of all checks and their verdict; `assess -o json` prints exactly this."""
 
     verdict: Verdict
     results: tuple[Result, ...]
     next: tuple[str, ...]
-    """What to do, the most pressing first."""
+    """What to do, the most urgent first."""
 
 
 def all_checks() -> dict[str, Check]:
@@ -65,19 +65,19 @@ def all_checks() -> dict[str, Check]:
 
 
 def chosen(patterns: Iterable[str]) -> dict[str, Check]:
-    """The checks whose name or id matches one of these globs, all when there is none. InputError for one that matches nothing."""
+    """The checks whose name or id matches one of these globs; all if there are none. InputError for a glob without a match."""
     checks = all_checks()
-    wanted = list(patterns)
-    for pattern in wanted:
+    globs = list(patterns)
+    for pattern in globs:
         if not any(_matches(name, check, pattern) for name, check in checks.items()):
             raise InputError(f"--checks {pattern}: unknown check.", f"Available: {', '.join(checks)}.")
     return {
-        name: check for name, check in checks.items() if not wanted or any(_matches(name, check, pattern) for pattern in wanted)
+        name: check for name, check in checks.items() if not globs or any(_matches(name, check, pattern) for pattern in globs)
     }
 
 
 def assessed(facts: Facts, checks: dict[str, Check]) -> Assessment:
-    """The result of each check, in their order. One that may not read what it looks at is `unknown`, and ends no other."""
+    """The results of the checks, in their order. A check that may not read what it needs is `unknown`."""
     results = tuple(_result(name, check, facts) for name, check in checks.items())
     return Assessment(verdict=_verdict(results), results=results, next=tuple(_next(results)))
 
@@ -117,16 +117,16 @@ def _verdict(results: Iterable[Result]) -> Verdict:
 
 
 def _next(results: Iterable[Result]) -> list[str]:
-    """Remedies, each once: blocking ones first, then what has to be found out, then the rest."""
+    """Remedies, each once: those of blocking faults first, then unknown checks, then the rest."""
     found = list(results)
-    pressing = [said.remedy for result in found for said in result.faults if said.impact == "blocking"]
-    unread = [
+    blocking = [fault.remedy for result in found for fault in result.faults if fault.impact == "blocking"]
+    unknown = [
         f"{result.id}: check it yourself, or have someone with the permission run assess: {result.why}"
         for result in found
         if result.why
     ]
-    rest = [said.remedy for result in found for said in result.faults if said.impact != "blocking"]
-    return list(dict.fromkeys([*pressing, *unread, *rest]))
+    rest = [fault.remedy for result in found for fault in result.faults if fault.impact != "blocking"]
+    return list(dict.fromkeys([*blocking, *unknown, *rest]))
 
 
 def _matches(name: str, check: Check, pattern: str) -> bool:

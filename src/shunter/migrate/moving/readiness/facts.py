@@ -1,4 +1,4 @@
-"""The facts about a cluster, read once; they distinguish what may not be read from what does not exist."""
+"""The facts about a cluster, read once. What may not be read is distinguished from what does not exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKFLOW_TEMPLATES = Resource("argoproj.io", "v1alpha1", "WorkflowTemplate", "wo
 CRON_WORKFLOWS = Resource("argoproj.io", "v1alpha1", "CronWorkflow", "cronworkflows")
 SCHEDULED_WORKFLOWS = Resource("kubeflow.org", "v1beta1", "ScheduledWorkflow", "scheduledworkflows")
 KUEUE = "kueue.x-k8s.io"
-"""Kueue's API group, whatever its version."""
+"""Kueue's API group."""
 
 
 class UnknownFactError(Exception):
@@ -29,19 +29,19 @@ class UnknownFactError(Exception):
 
 
 class Fault(NamedTuple):
-    """Something that is not as it should be."""
+    """One thing that is wrong."""
 
     message: str
     object: str = ""
-    """`ResourceQuota training/gpu`; empty when it is about the cluster."""
+    """`ResourceQuota training/gpu`; empty if it is about the cluster."""
     remedy: str = ""
-    """Where the topic's own can be said better."""
+    """Instead of the topic's remedy; empty for that."""
     impact: Impact | None = None
-    """Where it differs from the topic's."""
+    """Instead of the topic's impact; None for that."""
 
 
 class Check(Protocol):
-    """What a module in checks/ has."""
+    """The interface of a module in checks/."""
 
     TOPIC: Topic
 
@@ -49,11 +49,11 @@ class Check(Protocol):
         """Whether there is anything to check in this cluster."""
 
     def faults(self, facts: Facts) -> Iterator[Fault]:
-        """All that is wrong. UnknownFactError when it cannot be told."""
+        """What is wrong. UnknownFactError if a fact that it needs is unknown."""
 
 
 class DryRunResult(NamedTuple):
-    """The result of creating an object in a dry run: the server's message when it was refused."""
+    """The result of creating an object in a dry run; `refusal` is the server's message, empty if it was accepted."""
 
     refusal: str
     code: int
@@ -61,24 +61,24 @@ class DryRunResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """All that checks look at. An object that is not here is not there, or may not be read: `all` tells the two apart."""
+    """The input of checks. `all` distinguishes objects that do not exist from those that may not be read."""
 
     version: str
-    """`1.36`; empty when the server does not tell."""
+    """`1.36`; empty if the server does not report it."""
     git_version: str
     served: frozenset[str]
     """Every `group/version`, and `v1`."""
     batch: Batch
-    """The v1 jobs in scope, converted as it is planned."""
+    """The v1 jobs in scope, converted with the options of the plan."""
     namespaces: tuple[str, ...]
-    """Where v1 jobs are, or were said to be."""
+    """The namespaces with v1 jobs, and those that the user named."""
     lists: Mapping[Resource, Sequence[Json] | None]
-    """Objects by resource; None for what may not be read."""
+    """Objects by resource; None if they may not be listed."""
     allowed: Mapping[Request, bool] = field(default_factory=dict)
     releases: Sequence[tuple[str, str]] | None = ()
-    """Helm releases, `namespace/name`, with their manifests; None when Secrets may not be read."""
+    """Helm releases, `namespace/name`, with their manifests; None if Secrets may not be read."""
     train_job_dry_run: DryRunResult | None = None
-    """Of a TrainJob whose runtime does not exist; None when the cluster serves no TrainJobs."""
+    """Of a TrainJob whose runtime does not exist; None if the cluster does not serve TrainJobs."""
     v1_job_dry_run: DryRunResult | None = None
     """Of a small suspended PyTorchJob."""
     jobset_dry_run: DryRunResult | None = None
@@ -86,18 +86,18 @@ class Facts:
 
     @cached_property
     def unfinished(self) -> tuple[Outcome, ...]:
-        """Of the v1 jobs those that have not finished: no plan makes a TrainJob of another."""
+        """The v1 jobs that have not finished: a plan creates TrainJobs for these only."""
         return tuple(outcome for outcome in self.batch.outcomes if v1_state(outcome.source.value)[0] not in FINISHED_STATES)
 
     def all(self, resource: Resource) -> Sequence[Json]:
-        """Every object in scope; none where the kind is not served. UnknownFactError."""
+        """Every object in scope; none if the kind is not served. UnknownFactError if they may not be listed."""
         found = self.lists.get(resource, ())
         if found is None:
             raise UnknownFactError(f"{resource.plural}{'.' if resource.group else ''}{resource.group} may not be listed")
         return found
 
     def serves(self, resource: Resource) -> bool:
-        """Whether the cluster serves the group and version of the resource; whether it has the kind is not looked at."""
+        """Whether the cluster serves the group and version of the resource; not whether that has the kind."""
         return resource.api_version in self.served
 
     def serves_group(self, group: str) -> bool:
@@ -106,5 +106,5 @@ class Facts:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it is the embedded cluster, whose controllers are no Deployments."""
+        """Whether it is the embedded cluster, whose controllers have no Deployments."""
         return "shunter" in self.git_version

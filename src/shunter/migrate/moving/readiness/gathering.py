@@ -1,4 +1,5 @@
-"""Reads the facts. Read-only: dry runs, and questions about the user's own permissions. What is refused is a fact as well."""
+"""Reads the facts: lists, dry runs and reviews of the user's own permissions. Changes nothing. A missing permission is a fact as
+well."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source import live
 from shunter.migrate.conversion.source.helm_release import TYPE, release_of, standing
 from shunter.migrate.moving.readiness.checks import kueue
-from shunter.migrate.moving.readiness.checks.jobset import HAS_NO_LIMIT
+from shunter.migrate.moving.readiness.checks.jobset import SMALL_JOBSET
 from shunter.migrate.moving.readiness.checks.permissions import requests
 from shunter.migrate.moving.readiness.checks.trainer_webhooks import NO_RUNTIME
 from shunter.migrate.moving.readiness.checks.v1_webhooks import SUSPENDED
@@ -60,7 +61,7 @@ CLUSTER_WIDE: tuple[Resource, ...] = (
     CLUSTER_TRAINING_RUNTIMES,
     DEPLOYMENTS,
 )
-"""Read of the whole cluster, whatever the scope: controllers are anywhere."""
+"""Listed in the whole cluster, whatever the scope: controllers may be in any namespace."""
 IN_SCOPE: tuple[Resource, ...] = (
     TRAIN_JOBS,
     TRAINING_RUNTIMES,
@@ -79,7 +80,7 @@ CANARY = "shunter-readiness-canary"
 
 
 async def gather(client: Client, namespaces: Collection[str], options: Options) -> Facts:
-    """Everything that checks look at, for the v1 jobs of some namespaces, or of all when none is named."""
+    """The facts for the v1 jobs of these namespaces, or of all if there are none."""
     version = msgspec.json.decode(await client.raw("GET", "/version"))
     served = await served_versions(client)
     scope = sorted({*namespaces} - {live.ALL}) or [live.ALL]
@@ -97,9 +98,9 @@ async def gather(client: Client, namespaces: Collection[str], options: Options) 
         lists=lists,
         allowed=await access.allowed(client, requests(spaces, {job.kind for job in found.jobs})),
         releases=await releases(client, scope),
-        train_job_dry_run=await dried(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
-        v1_job_dry_run=await dried(client, served, PYTORCH_JOBS, SUSPENDED, spaces[0]),
-        jobset_dry_run=await dried(client, served, JOBSETS, HAS_NO_LIMIT, spaces[0]),
+        train_job_dry_run=await dry_run(client, served, TRAIN_JOBS, NO_RUNTIME, spaces[0]),
+        v1_job_dry_run=await dry_run(client, served, PYTORCH_JOBS, SUSPENDED, spaces[0]),
+        jobset_dry_run=await dry_run(client, served, JOBSETS, SMALL_JOBSET, spaces[0]),
     )
 
 
@@ -137,8 +138,8 @@ async def _kueue_configuration(client: Client) -> Sequence[Json] | None:
 
 
 async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[str, str]] | None:
-    """The manifests of what Helm has installed: of each release the newest revision, also a failed or a pending one, and what is
-    deployed. A Secret that only looks like a release is none."""
+    """The manifests of Helm releases: of each the newest revision, even if failed or pending, and the deployed one. Secrets that
+    cannot be decoded are left out."""
     found: dict[str, list[str]] = {}
     for namespace in namespaces:
         try:
@@ -152,9 +153,9 @@ async def releases(client: Client, namespaces: Sequence[str]) -> Sequence[tuple[
     return sorted((release, "\n---\n".join(sorted(set(manifests)))) for release, manifests in found.items())
 
 
-async def dried(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> DryRunResult | None:
-    """The server's answer to a new object, in a dry run; None when it does not serve the kind. InputError when the namespace does
-    not exist."""
+async def dry_run(client: Client, served: Collection[str], resource: Resource, spec: Json, namespace: str) -> DryRunResult | None:
+    """The server's answer to a new object, in a dry run; None if it does not serve the kind. InputError if the namespace does not
+    exist."""
     if resource.api_version not in served:
         return None
     metadata = {"name": CANARY, "namespace": namespace}

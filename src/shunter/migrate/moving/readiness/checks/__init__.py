@@ -1,6 +1,6 @@
-"""One check a module: `TOPIC`, `applies` and `faults`. Every module in this package is a check; there is no list to maintain.
+"""One check per module: `TOPIC`, `applies` and `faults`. Every module in this package is a check; there is no list of them.
 
-A check says what is wrong and looks at facts only. One that needs something that may not be read is unknown, and says what.
+A check uses facts only. A check that needs what may not be read is unknown, and names it.
 
 v1_definitions.py, v1_webhooks.py, owners.py, helm_releases.py, mpi_operator.py    what is there of v1, and who creates it
 v2_definitions.py, v2_release.py, trainer_webhooks.py, runtimes.py, jobset.py      what is there of v2 and JobSet

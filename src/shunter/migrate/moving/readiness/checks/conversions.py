@@ -1,4 +1,4 @@
-"""The v1 jobs themselves: whether each has a result that may be used."""
+"""Whether each v1 job has a usable result."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
-    """Whether a v1 job has not ended. UnknownFactError where jobs of any kind may not be listed."""
+    """Whether there are unfinished v1 jobs. UnknownFactError if the jobs of a kind may not be listed."""
     for resource in V1_JOBS.values():
-        facts.all(resource)  # what may not be read is not known to be without faults
+        facts.all(resource)
     return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One for each job whose conversion is blocked. That it was made by something else is for the check `owners` to say."""
+    """One for each job whose conversion is blocked. Jobs that another controller created are left to the check `owners`."""
     for outcome in facts.unfinished:
         ids = {finding.topic.id for finding in outcome.findings if finding.is_blocking} - {MADE_BY_ANOTHER.id}
         if ids:

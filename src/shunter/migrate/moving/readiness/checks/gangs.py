@@ -1,4 +1,4 @@
-"""Gang scheduling: what the v1 operator was told of it, which no job says, and whether the cluster has what results ask for."""
+"""Gang scheduling: a flag of the v1 operator that no job shows, and the scheduler that results need."""
 
 from __future__ import annotations
 
@@ -30,26 +30,25 @@ _FLAG = re.compile(r"--gang-scheduler-name[= ](\S+)")
 
 
 def applies(facts: Facts) -> bool:
-    """Whether a v1 job has not ended."""
+    """Whether there are unfinished v1 jobs."""
     return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """The scheduler of `--gang` that is not served; and operators of v1 that schedule gangs, where `--gang` chooses no
-    scheduler."""
+    """One if the PodGroups of `--gang` are not served; one for each v1 operator that schedules gangs, without `--gang`."""
     chosen = facts.batch.options.gang.partition(":")[0]
-    wanted = _POD_GROUPS.get(chosen)
-    if wanted is not None and not facts.serves(wanted):
+    pod_groups = _POD_GROUPS.get(chosen)
+    if pod_groups is not None and not facts.serves(pod_groups):
         yield Fault(
-            f"--gang {facts.batch.options.gang}, and the cluster does not serve {wanted.api_version}.",
+            f"--gang is {facts.batch.options.gang}, but the cluster does not serve {pod_groups.api_version}.",
             remedy="Install that scheduler, or choose another.",
         )
     for deployment in () if facts.is_embedded else facts.all(DEPLOYMENTS):
-        told = _gang_scheduler(deployment)
-        if told and told != "none" and chosen == "none":
-            choice = "volcano" if told == "volcano" else f"coscheduling:{told}"
+        scheduler = _gang_scheduler(deployment)
+        if scheduler and scheduler != "none" and chosen == "none":
+            choice = "volcano" if scheduler == "volcano" else f"coscheduling:{scheduler}"
             yield Fault(
-                f"it schedules v1 jobs as gangs (--gang-scheduler-name={told}), and results are converted without.",
+                f"it schedules v1 jobs as gangs (--gang-scheduler-name={scheduler}), but results are converted without gangs.",
                 title_of(deployment),
                 f"Plan and convert with --gang {choice}.",
             )
@@ -57,6 +56,6 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 def _gang_scheduler(deployment: Json) -> str:
     containers = deployment["spec"]["template"]["spec"].get("containers") or ()
-    said = " ".join(" ".join([*(c.get("command") or ()), *(c.get("args") or ())]) for c in containers)
-    match = _FLAG.search(said)
+    commands = " ".join(" ".join([*(c.get("command") or ()), *(c.get("args") or ())]) for c in containers)
+    match = _FLAG.search(commands)
     return match[1] if match else ""

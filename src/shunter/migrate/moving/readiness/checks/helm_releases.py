@@ -1,4 +1,4 @@
-"""Helm releases whose manifests hold v1 objects."""
+"""Helm releases whose manifests contain v1 jobs."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
-    """Whether there are releases, or it cannot be known."""
+    """Whether there are releases, or Secrets may not be listed."""
     return facts.releases is None or bool(facts.releases)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One for each release that holds v1 jobs. UnknownFactError where Secrets may not be listed."""
+    """One for each release that contains v1 jobs. UnknownFactError if Secrets may not be listed."""
     if facts.releases is None:
-        raise UnknownFactError("Secrets may not be listed, and Helm keeps its releases there")
+        raise UnknownFactError("Secrets, in which Helm keeps its releases, may not be listed")
     for release, manifest in facts.releases:
         if held := jobs_in(release, manifest):
-            yield Fault(f"it holds {', '.join(held)}.", f"Helm release {release}")
+            yield Fault(f"it contains {', '.join(held)}.", f"Helm release {release}")
 
 
 def jobs_in(release: str, manifest: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""JobSet: its kind, its controller, its webhooks."""
+"""JobSet: its API, its controller, its webhooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOPIC = Topic(
     ),
     remedy="Install JobSet 0.12 or newer (docs/install.md), and check that its pods are ready.",
 )
-HAS_NO_LIMIT: Json = {
+SMALL_JOBSET: Json = {
     "replicatedJobs": [
         {
             "name": "node",
@@ -34,7 +34,7 @@ HAS_NO_LIMIT: Json = {
         }
     ]
 }
-"""The spec of a small JobSet, for a dry run."""
+"""Spec for a dry run."""
 
 
 def applies(facts: Facts) -> bool:
@@ -43,25 +43,25 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """What is not there or does not answer. On the embedded cluster there is neither Deployment nor webhook to look at."""
+    """What is missing or does not respond. The embedded cluster has neither a Deployment nor webhooks of JobSet."""
     if not facts.serves(JOBSETS):
         yield Fault(f"the cluster does not serve {JOBSETS.api_version}.")
         return
-    dried = facts.jobset_dry_run
-    if dried is not None and dried.refusal and dried.code != 403:
-        yield Fault(f"a dry run of a new JobSet: {dried.refusal}")
+    result = facts.jobset_dry_run
+    if result is not None and result.refusal and result.code != 403:
+        yield Fault(f"a dry run of a new JobSet fails: {result.refusal}")
     if facts.is_embedded:
         return
     controllers = [deployment for deployment in facts.all(DEPLOYMENTS) if _is_controller(deployment)]
     if not controllers:
-        yield Fault("JobSet's controller has no Deployment; JobSets are managed by something else, or not at all.",
+        yield Fault("JobSet's controller has no Deployment: something else reconciles JobSets, or nothing.",
                     remedy="Check that JobSets are reconciled: create one and watch it.", impact="advisory")  # fmt: skip
     for deployment in controllers:
         if not (deployment.get("status") or {}).get("availableReplicas"):
             yield Fault("none of its pods is available.", title_of(deployment))
     configurations = [*facts.all(MUTATING_WEBHOOKS), *facts.all(VALIDATING_WEBHOOKS)]
     if not any(_is_about_jobsets(configuration) for configuration in configurations):
-        yield Fault("no webhook validates new JobSets: names that are too long are noticed only when pods are created.",
+        yield Fault("no webhook validates new JobSets: a name that is too long fails only when pods are created.",
                     remedy="Install JobSet with its webhooks.", impact="advisory")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The Kubernetes release: results rely on what Jobs learned in 1.31 and 1.33."""
+"""The Kubernetes release: results use fields of Jobs that 1.31 enables and 1.33 makes stable."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One below 1.31, an advisory one below 1.33. UnknownFactError for a version that is not two numbers."""
+    """A blocking one before 1.31, an advisory one before 1.33. UnknownFactError for a version that is not two numbers."""
     try:
         major, _, minor = facts.version.partition(".")
         version = int(major), int(minor)

@@ -31,17 +31,16 @@ _TRAIN_JOB = "trainer.kubeflow.org/trainjob"
 
 
 def applies(facts: Facts) -> bool:
-    """Whether the cluster has Kueue, or a v1 job has a queue's label."""
+    """Whether the cluster has Kueue, or a v1 job has a queue label."""
     return facts.serves_group(KUEUE) or bool(_queued(facts))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """Kinds that Kueue's configuration does not name. UnknownFactError where that is not in its usual ConfigMap."""
+    """Frameworks that Kueue's configuration does not list. UnknownFactError if that is not in its usual ConfigMap."""
     queued = _queued(facts)
     if not facts.serves_group(KUEUE):
         yield Fault(
-            f"{count(len(queued), 'job has', 'jobs have')} a queue's label, and the cluster has no Kueue: "
-            f"{', '.join(queued[:3])}.",
+            f"{count(len(queued), 'job has', 'jobs have')} a queue label, but the cluster has no Kueue: {', '.join(queued[:3])}.",
             remedy="Remove the label, or install Kueue.",
             impact="advisory",
         )
@@ -56,18 +55,18 @@ def faults(facts: Facts) -> Iterator[Fault]:
         raise UnknownFactError(f"Kueue's configuration is not in ConfigMap {'/'.join(CONFIGURATION)}")
     enabled = [line.strip() for line in text.splitlines() if not line.strip().startswith("#")]
     if not any(_TRAIN_JOB in line for line in enabled):
-        yield Fault(f"its integrations do not name {_TRAIN_JOB}.", impact="blocking" if queued else "advisory")
+        yield Fault(f"its integrations.frameworks does not list {_TRAIN_JOB}.", impact="blocking" if queued else "advisory")
     v1 = {f"kubeflow.org/{queued_title.partition(' ')[0].lower()}" for queued_title in queued}
     for framework in sorted(v1):
         if not any(framework in line for line in enabled):
             yield Fault(
-                f"its integrations do not name {framework}, of which there are queued jobs.",
+                f"its integrations.frameworks does not list {framework}, of which there are queued jobs.",
                 remedy=f"Add {framework} to integrations.frameworks until they are moved.",
                 impact="advisory",
             )
 
 
 def _queued(facts: Facts) -> list[str]:
-    """v1 jobs of a queue."""
+    """The titles of v1 jobs with a queue label."""
     jobs = (outcome.source for outcome in facts.unfinished)
     return [job.title for job in jobs if (job.metadata.get("labels") or {}).get(QUEUE_LABEL)]

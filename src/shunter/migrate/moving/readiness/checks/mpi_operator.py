@@ -1,9 +1,10 @@
-"""The mpi-operator, whose MPIJobs (v2beta1) share the definition of v1's."""
+"""mpi-operator, whose MPIJobs (v2beta1) share a CustomResourceDefinition with those of v1."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shunter.api.formats.counts import count
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
@@ -11,7 +12,7 @@ from shunter.migrate.moving.readiness.facts import MPI_JOBS_V2BETA1, Facts, Faul
 
 TOPIC = Topic(
     id="READY014",
-    title="MPIJobs belong to v1 alone",
+    title="MPIJobs belong to v1 only",
     severity="warning",
     change="manual",
     grade="D",
@@ -26,15 +27,15 @@ DEFINITION = MPI_JOBS_V2BETA1.full_name
 
 
 def applies(facts: Facts) -> bool:
-    """Whether the definition of MPIJobs is there."""
+    """Whether the definition of MPIJobs exists."""
     return any(crd["metadata"]["name"] == DEFINITION for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One where it serves v2beta1 as well, with the number of such jobs."""
+    """One if it serves v2beta1 as well, with the number of such jobs."""
     for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
         versions = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
         if crd["metadata"]["name"] != DEFINITION or MPI_JOBS_V2BETA1.version not in versions:
             continue
-        count = len(facts.all(MPI_JOBS_V2BETA1))
-        yield Fault(f"it serves v2beta1 as well, the mpi-operator's; {count} MPIJobs were found.", title_of(crd))
+        found = count(len(facts.all(MPI_JOBS_V2BETA1)), "MPIJob")
+        yield Fault(f"it also serves v2beta1, of mpi-operator, with {found}.", title_of(crd))

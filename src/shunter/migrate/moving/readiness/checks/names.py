@@ -1,4 +1,4 @@
-"""Names: existing objects that have a name which a result needs."""
+"""Existing objects with a name that a result needs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
-    """Whether a v1 job has not ended."""
+    """Whether there are unfinished v1 jobs."""
     return bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One for each job whose TrainJob needs a name that an object has; objects of an earlier plan do not count."""
+    """One for each job whose TrainJob needs the name of an existing object; objects of an earlier plan do not count."""
     there = {
         (resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
         for resource in NAMED_AS_TRAIN_JOB
@@ -40,5 +40,5 @@ def faults(facts: Facts) -> Iterator[Fault]:
         if outcome.conversion is None:
             continue
         twin = outcome.conversion.train_job["metadata"].get("name", "")
-        if met := name_conflict(there, outcome.source.namespace, twin):
-            yield Fault(f"its TrainJob {twin} would meet {met}, which is there.", outcome.source.title)
+        if existing := name_conflict(there, outcome.source.namespace, twin):
+            yield Fault(f"its TrainJob {twin} conflicts with {existing}, which exists.", outcome.source.title)

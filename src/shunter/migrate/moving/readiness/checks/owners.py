@@ -1,4 +1,4 @@
-"""Owners: objects that create v1 jobs, and would continue to do so."""
+"""Objects that create v1 jobs, and will continue to do so."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ HOSTS = (EXPERIMENTS, WORKFLOW_TEMPLATES, CRON_WORKFLOWS, SCHEDULED_WORKFLOWS)
 
 
 def applies(facts: Facts) -> bool:
-    """Always: objects that make jobs may be there without any job."""
+    """Always: objects that create jobs may exist without any job."""
     return True
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One for each owner of v1 jobs, and one for each object of Katib, Argo or Kubeflow Pipelines that makes them."""
+    """One for each owner of v1 jobs, and one for each object of Katib, Argo or Kubeflow Pipelines that creates them."""
     owned: dict[str, list[str]] = {}
     for outcome in facts.batch.outcomes:
         if owner := owner_of(outcome.source.value):
             owned.setdefault(owner, []).append(outcome.source.title)
     for owner, jobs in sorted(owned.items()):
-        yield Fault(f"it looks after {count(len(jobs), 'v1 job')}: {', '.join(jobs[:3])}.", owner)
+        yield Fault(f"it owns {count(len(jobs), 'v1 job')}: {', '.join(jobs[:3])}.", owner)
     for resource in HOSTS:
         for host in facts.all(resource):
             kinds = sorted({embedded.job.kind for embedded in found_in(SourceObject(host, "cluster"))})
             if kinds:
-                yield Fault(f"it makes {', '.join(kinds)}s of v1.", title_of(host))
+                yield Fault(f"it creates {', '.join(f'{kind}s' for kind in kinds)} of v1.", title_of(host))

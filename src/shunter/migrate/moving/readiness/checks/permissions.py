@@ -1,4 +1,4 @@
-"""The permissions of this user in each namespace: those that a plan needs, and those that cleanup needs."""
+"""The permissions of this user in each namespace: those that a plan needs, and those for moving running jobs and cleaning up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NEEDED = (
 
 
 def requests(namespaces: Iterable[str], kinds: Iterable[str]) -> list[Request]:
-    """Everything that is asked: `kinds` are those of v1 of which there are jobs."""
+    """The permissions to review; `kinds` are the kinds of the v1 jobs."""
     found = [Request("create", resource, "") for resource in (freeze.POLICIES, freeze.BINDINGS)]
     names = sorted(kinds)
     for namespace in namespaces:
@@ -46,7 +46,7 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """Two for a namespace at most: what a plan needs, and, as advice only, what else is refused."""
+    """At most two for each namespace: missing permissions that a plan needs, and, as advice, other missing ones."""
     refused = [request for request, is_allowed in facts.allowed.items() if not is_allowed]
     for namespace in sorted({request.namespace for request in refused}):
         here = [request for request in refused if request.namespace == namespace]
@@ -65,8 +65,8 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 def _why(requests: list[Request]) -> str:
     if all(request.resource in (freeze.POLICIES, freeze.BINDINGS) for request in requests):
-        return "The freeze of v1 takes an administrator; do without: plan --freeze none"
+        return "Freezing v1 needs an administrator; to plan without it: plan --freeze none"
     return (
-        "Moving running jobs takes get and patch on v1 jobs, list on pods and get on jobsets, cleaning up takes delete, "
-        "the journal ConfigMaps in one namespace."
+        "Moving running jobs needs get and patch on v1 jobs, list on pods and get on jobsets; cleaning up needs delete; the "
+        "journal needs ConfigMaps in one namespace."
     )

@@ -1,4 +1,4 @@
-"""Quotas: whether both generations fit while they run side by side."""
+"""Quotas: whether they have room for both generations side by side."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """Quotas with no room for both generations at once, and those that count v1 jobs but no TrainJobs."""
+    """Quotas without room for both generations at once, and those that limit v1 jobs but not TrainJobs."""
     for quota in facts.all(RESOURCE_QUOTAS):
         misfits = [*_misfits(facts, quota)]
         if misfits:
@@ -45,12 +45,12 @@ def faults(facts: Facts) -> Iterator[Fault]:
         v1 = [name for name in hard if name.startswith("count/") and name.endswith("jobs.kubeflow.org")]
         if v1 and _OBJECTS not in hard:
             yield Fault(
-                f"it limits {', '.join(sorted(v1))}, and TrainJobs not at all.", title_of(quota), f"Add {_OBJECTS} to the quota."
+                f"it limits {', '.join(sorted(v1))}, but not TrainJobs.", title_of(quota), f"Add {_OBJECTS} to the quota."
             )
 
 
 def _misfits(facts: Facts, quota: Json) -> Iterator[str]:
-    """What the quota leaves too little of, for each twin on its own of a job that has not finished."""
+    """The resources of which the quota leaves too little for the twin of an unfinished job, each twin by itself."""
     for outcome in facts.unfinished:
         source, conversion = outcome.source, outcome.conversion
         if conversion is None or source.namespace != quota["metadata"]["namespace"]:
@@ -58,5 +58,5 @@ def _misfits(facts: Facts, quota: Json) -> Iterator[str]:
         try:
             pods = [replica.pod for replica in v2_pods(conversion.train_job, conversion.runtime)]
         except InputError:
-            continue  # what cannot be built has findings of its own
+            continue  # the conversion has findings about it
         yield from quota_obstacles([quota], pods, asker=f"the twin of {source.title}")

@@ -1,4 +1,4 @@
-"""v2's webhooks, checked by a dry run of a TrainJob whose runtime does not exist: they must refuse it."""
+"""v2's webhooks, checked by a dry run of a TrainJob whose runtime does not exist: they must reject it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_RUNTIME: Json = {
     "runtimeRef": {"apiGroup": TRAINING_RUNTIMES.group, "kind": TRAINING_RUNTIMES.kind, "name": RUNTIME},
     "trainer": {"numNodes": 1},
 }
-"""The spec of a TrainJob that every operator of v2 refuses."""
+"""The spec of a TrainJob that every operator of v2 rejects."""
 
 
 def applies(facts: Facts) -> bool:
@@ -35,14 +35,14 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """Webhooks that are not called, or do not answer. UnknownFactError when the server refuses the dry run before it calls
+    """Webhooks that are not called, or do not respond. UnknownFactError if the server rejects the dry run before it calls
     them."""
-    dried = facts.train_job_dry_run
-    if dried is None:
+    result = facts.train_job_dry_run
+    if result is None:
         return
-    if not dried.refusal:
+    if not result.refusal:
         yield Fault("a dry run of a TrainJob without a runtime is accepted: the webhooks are not called.")
-    elif "failed calling webhook" in dried.refusal:
-        yield Fault(f"a dry run of a new TrainJob: {dried.refusal}")
-    elif RUNTIME not in dried.refusal and "denied the request" not in dried.refusal:
-        raise UnknownFactError(f"a dry run of a new TrainJob is refused before the webhooks: {dried.refusal}")
+    elif "failed calling webhook" in result.refusal:
+        yield Fault(f"a dry run of a new TrainJob fails: {result.refusal}")
+    elif RUNTIME not in result.refusal and "denied the request" not in result.refusal:
+        raise UnknownFactError(f"a dry run of a new TrainJob is rejected before the webhooks are called: {result.refusal}")

@@ -27,21 +27,21 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
-    """Whether any definition of v1 is there."""
+    """Whether a definition of v1 exists."""
     return any(crd["metadata"]["name"] in V1_DEFINITIONS for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """A definition that is being deleted, which blocks; one with objects stored in a version that is not served."""
+    """A blocking one for a definition that is being deleted; one for objects stored in a version that is not served."""
     for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
         name = crd["metadata"]["name"]
         if name not in V1_DEFINITIONS:
             continue
         if crd["metadata"].get("deletionTimestamp"):
             yield Fault(
-                f"{name} is being deleted: all {V1_DEFINITIONS[name]}s go with it.",
+                f"{name} is being deleted, with all {V1_DEFINITIONS[name]}s.",
                 title_of(crd),
-                "Back up now (shunter migrate backup), if anything is still there.",
+                "Back up now what still exists: shunter migrate backup",
                 "blocking",
             )
         if old := _unserved(crd):

@@ -1,4 +1,4 @@
-"""v1's webhooks, checked by a dry run of a suspended job: while they do not answer, no v1 job can be changed."""
+"""v1's webhooks, checked by a dry run of a suspended job: while they do not respond, no v1 job can be changed."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SUSPENDED: Json = {
 
 
 def applies(facts: Facts) -> bool:
-    """Whether the cluster serves PyTorchJobs, of which one is tried."""
+    """Whether the cluster serves PyTorchJobs, of which the dry run is one."""
     return facts.serves(PYTORCH_JOBS)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One where the server cannot reach a webhook. A webhook that refuses the job is none."""
-    dried = facts.v1_job_dry_run
-    if dried is not None and "failed calling webhook" in dried.refusal:
-        yield Fault(f"a dry run of a new {PYTORCH_JOBS.kind}: {dried.refusal}")
+    """One if the server cannot reach a webhook; none if a webhook rejects the job."""
+    result = facts.v1_job_dry_run
+    if result is not None and "failed calling webhook" in result.refusal:
+        yield Fault(f"a dry run of a new {PYTORCH_JOBS.kind} fails: {result.refusal}")

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions of v2: there, established, and stored as the version that results are written in."""
+"""The CustomResourceDefinitions of v2: whether they exist, are established and serve the version of results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOPIC = Topic(
     explanation="TrainJobs and their runtimes are three kinds of trainer.kubeflow.org/v1alpha1. An installation of v2 adds them.",
     remedy="Install an operator of v2: shunter install (docs/install.md), or Kubeflow Trainer.",
 )
-WANTED = (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)
+NEEDED = (TRAIN_JOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES)
 
 
 def applies(facts: Facts) -> bool:
@@ -33,20 +33,20 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """Definitions that are not there, not established, or do not serve the version of results."""
+    """Definitions that do not exist, are not established, or do not serve the version of results."""
     if not facts.serves(TRAIN_JOBS):
         yield Fault(f"the cluster does not serve {TRAIN_JOBS.api_version}.")
         return
     definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
-    for resource in WANTED:
+    for resource in NEEDED:
         name = resource.full_name
         crd = definitions.get(name)
         if crd is None:
-            yield Fault(f"{name} is not there.")
+            yield Fault(f"{name} does not exist.")
             continue
         conditions = {entry["type"]: entry for entry in (crd.get("status") or {}).get("conditions") or ()}
         if not is_established(crd):
-            said = conditions.get("Established", {}).get("message")
-            yield Fault(f"{name} is not established: {said or 'the server gives no reason'}.", title_of(crd))
+            message = conditions.get("Established", {}).get("message")
+            yield Fault(f"{name} is not established: {message or 'the server gives no reason'}.", title_of(crd))
         if resource.version not in {version["name"] for version in crd["spec"]["versions"] if version.get("served")}:
-            yield Fault(f"{name} does not serve {resource.version}.", title_of(crd), "Upgrade v2's definitions.")
+            yield Fault(f"{name} does not serve {resource.version}.", title_of(crd), "Upgrade the definitions of v2.")

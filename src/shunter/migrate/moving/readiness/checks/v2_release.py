@@ -1,4 +1,4 @@
-"""The release of v2 that is installed, as its definitions show it, and what results need."""
+"""The installed release of v2, by the fields of its definitions, and the release that results need."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ SHOWN_BY: tuple[tuple[str, Resource, tuple[str, ...]], ...] = (
     ("2.1", TRAIN_JOBS, ("podTemplateOverrides",)),
     ("2.0", TRAIN_JOBS, ("trainer",)),
 )
-"""Releases by a field that each brought, the newest first."""
+"""Releases, each with a field that it introduced, the newest first."""
 
 
 def applies(facts: Facts) -> bool:
-    """Whether the cluster serves TrainJobs, and a v1 job has not ended."""
+    """Whether the cluster serves TrainJobs and there are unfinished v1 jobs."""
     return facts.serves(TRAIN_JOBS) and bool(facts.unfinished)
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One for each result that needs a newer release. Definitions that show none are taken for 2.0."""
+    """One for each result that needs a newer release. Definitions without any of the fields count as 2.0."""
     definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
     installed = next((release for release, resource, field in SHOWN_BY if _has(definitions, resource, field)), "2.0")
     for outcome in facts.unfinished:
@@ -47,7 +47,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
             continue
         release, what = needed(outcome.conversion)
         if release > installed:
-            yield Fault(f"its result needs Trainer {release} ({what}), and {installed} is installed.", outcome.source.title)
+            yield Fault(f"its result needs Trainer {release} ({what}), but {installed} is installed.", outcome.source.title)
 
 
 def _has(definitions: dict[str, Json], resource: Resource, field: tuple[str, ...]) -> bool:
