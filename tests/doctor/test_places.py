@@ -131,7 +131,7 @@ def of_launcher(text: str, code: int = 1) -> Evidence:
     ("text", "code", "id", "who"),
     [
         (CUDA, 1, "T03", "container pytorch of pod j-launcher-0 ran out of GPU memory"),
-        (UNKNOWN, 1, "T04", "container pytorch of pod j-launcher-0 needs a host's name"),
+        (UNKNOWN, 1, "T04", "container pytorch of pod j-launcher-0 cannot resolve a host name"),
         (f"{DENIED}: '/data/x'", 1, "T08", "container pytorch of pod j-launcher-0 is denied access"),
         ("", 127, "K04", "container pytorch of pod j-launcher-0: a command"),
         ("", 135, "K06", "container pytorch of pod j-launcher-0 ended with SIGBUS"),

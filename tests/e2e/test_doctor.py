@@ -105,7 +105,7 @@ QUICK: dict[str, tuple[list[str], Json, str, str]] = {
         "T00",
         "PermissionError: [Errno 13] Permission denied",
     ),
-    "name": (python("import socket; socket.create_connection(('no-such-host-here', 1))"), {}, "T04", "does not resolve"),
+    "name": (python("import socket; socket.create_connection(('no-such-host-here', 1))"), {}, "T04", "cannot resolve"),
     "nan": (
         python("import time\nfor s in range(9): print('step', s, 'loss nan', flush=True)\ntime.sleep(600)"),
         {},
@@ -266,7 +266,7 @@ def test_watch_says_nothing_of_a_healthy_job_and_ends_with_it(cluster: Cluster, 
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines() == [f"PyTorchJob {namespace}/short  Succeeded  3 ranks", "nothing wrong seen"]
+    assert done.stdout.splitlines() == [f"PyTorchJob {namespace}/short  Succeeded  3 ranks", "no problem found"]
 
 
 def train(cluster: Cluster, namespace: str, fault: str, *, has_server: bool = False) -> None:

@@ -1,21 +1,20 @@
 """Why a job does not train, hangs or failed: `shunter doctor`.
 
-    evidence.py     what was seen of one job, as one value that can be written to a directory and read back
+    evidence.py     what was read of one job, as one value that can be written to a directory and read back
     case.py         the same with what follows from it: ranks, endings, causes
-    rules/          a module a rule, each pure: what it needs, what it says, and what it must not claim
+    rules/          one module per rule, each pure: what it needs, its verdict, and what it must not claim
     diagnosing.py   evidence -> report: verdicts in order, and what could not be checked
     collecting.py   reads the API server; sampling.py takes stacks by exec; recorder.py: flight recorders; looking.py: all three
 
 lines.py, endings.py              what log lines are (errors, warnings, ranks); how containers ended
 waiting.py, stacks.py             what each rank does by two samples of its stacks; stacks as values
 places.py, launcher.py            which ranks are in which pod; whether the launcher of an MPI job is a node
-finding.py, jobsets.py            which job is meant; JobSets that people made themselves
-rights.py, debug_containers.py    what the user may do; where an image has no py-spy
+finding.py, jobsets.py            which job is meant; JobSets without a TrainJob
+rights.py, debug_containers.py    the user's permissions; ephemeral containers with py-spy
 redaction.py, recording.py        without credentials; `--record` and `--from`
 verdicts.py, text.py              the answer as values (`-o json`) with the exit code, and as text
 
-`operator.causes` decides from API evidence why a job does not train; the K rules carry that into
-verdicts and decide nothing twice.
+`operator.causes` decides from API evidence why a job does not train; the K rules turn that into verdicts.
 
 Tests: tests/doctor; recorded jobs with known causes in tests/doctor/corpus; sampling.py in tests/e2e/test_doctor.py.
 """

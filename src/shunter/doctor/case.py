@@ -1,4 +1,4 @@
-"""One job's evidence with what follows from it: what rules look at. Pure; each part is worked out once, when a rule asks."""
+"""One job's evidence with what follows from it, the input of rules. Pure; each part is computed once, when a rule needs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Case:
-    """What rules look at."""
+    """The input of rules."""
 
     def __init__(self, evidence: Evidence, now: datetime) -> None:
         self.evidence = evidence
@@ -33,7 +33,7 @@ class Case:
         self._found: dict[Callable[[Case], Any], Any] = {}
 
     def once(self, work: Callable[[Case], T]) -> T:
-        """What this function finds in the case. Several rules ask for the same, and it is worked out for the first of them."""
+        """The result of this function for the case, computed once for all rules."""
         if work not in self._found:
             self._found[work] = work(self)
         found: T = self._found[work]
@@ -46,32 +46,32 @@ class Case:
 
     @cached_property
     def pods(self) -> list[Json]:
-        """Those of this job, not of an earlier one of its name."""
+        """The pods of this job, not of an earlier one of its name."""
         return [pod for pod in self.evidence.pods if is_pod_of(self.job, pod)]
 
     @cached_property
     def ranked(self) -> list[Json]:
-        """The pods that train, in the order of their ranks; of those that took one place after another the last."""
+        """The pods that train, in the order of their ranks; of a pod and its replacements the last."""
         return training_pods(self.job, self.pods)
 
     @cached_property
     def runs_in_full(self) -> bool:
-        """Whether all its pods are there and run or are done; False where no pod was read."""
+        """Whether all its pods exist and run or have succeeded; False if no pod was read."""
         return runs_in_full(self.job, self.pods)
 
     @cached_property
     def ranks(self) -> dict[str, tuple[int, ...]]:
-        """By the name of the pod."""
+        """The ranks in each pod, by its name."""
         return places(self.job, self.evidence.pods, self.jobset, self.hosts)
 
     @cached_property
     def jobset(self) -> Json | None:
-        """That of a TrainJob, where it was read."""
+        """The JobSet of a TrainJob, if it was read."""
         return next((child for child in self.evidence.children if child.get("kind") == "JobSet"), None)
 
     @cached_property
     def hosts(self) -> tuple[str, ...] | None:
-        """The nodes of a TrainJob with MPI by its hostfile, where that was read."""
+        """The nodes of a TrainJob with MPI by its hostfile, if that was read."""
         return hosts_in(self.job, self.evidence.children)
 
     @cached_property
@@ -85,7 +85,7 @@ class Case:
 
     @cached_property
     def by_label(self) -> dict[str, list[str]]:
-        """The names of the pods of each place."""
+        """The names of the pods by their label (`Worker 1`): a pod and its replacements have the same one."""
         found: dict[str, list[str]] = {}
         members = Members(self.job)
         for pod in self.pods:
@@ -93,11 +93,11 @@ class Case:
         return found
 
     def pod(self, name: str) -> Json:
-        """The pod of this name; empty when it is gone."""
+        """The pod of this name; empty if it is gone."""
         return next((pod for pod in self.pods if pod["metadata"]["name"] == name), {})
 
     def container(self, pod: str, name: str) -> Json:
-        """The container's spec; empty when its pod is gone."""
+        """The container's spec; empty if its pod is gone."""
         spec = self.pod(pod).get("spec", {})
         both = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
         found: Json = next((one for one in both if one["name"] == name), {})
@@ -105,12 +105,12 @@ class Case:
 
     @cached_property
     def logs(self) -> dict[tuple[str, str, bool], str]:
-        """By pod, container, and whether it is that of the run before."""
+        """The logs by pod, container, and whether they are of the previous run."""
         return {(log.pod, log.container, log.is_previous): log.text for log in self.evidence.logs}
 
     @cached_property
     def rank_logs(self) -> dict[str, str]:
-        """The log of each pod that trains and is there, as it is now."""
+        """The log of the current run of each pod that trains."""
         found = {}
         for pod in self.ranked:
             text = self.logs.get((pod["metadata"]["name"], training_container(pod), False))
@@ -120,40 +120,40 @@ class Case:
 
     @cached_property
     def rank_lines(self) -> dict[str, list[Line]]:
-        """The lines of these logs. To take them apart is most of the work on a large job: `last_lines` may do."""
+        """The lines of `rank_logs`. Parsing them is most of the work for a large job: prefer `last_lines`."""
         return {pod: parsed(text) for pod, text in self.rank_logs.items()}
 
     @cached_property
     def last_lines(self) -> dict[str, list[Line]]:
-        """The last of these lines of each: all of a short log."""
+        """The last LAST_LINES lines of each of `rank_logs`."""
         return {pod: parsed(_end(text)) for pod, text in self.rank_logs.items()}
 
     @cached_property
     def endings(self) -> list[Ending]:
-        """How containers of the job ended, causes first. Nothing of a job that has succeeded."""
+        """How containers of the job ended, causes first; empty for a job that has succeeded."""
         if self.overview.state == "Succeeded":
             return []
         return endings(self.job, self.pods, self.evidence.events, self.logs, self.ranks)
 
     @cached_property
     def failures(self) -> list[Ending]:
-        """Endings that are the matter now: of a job that runs in full, those of containers that fail again and again."""
+        """The endings that matter now; of a job that runs in full, those of containers that fail repeatedly."""
         is_over = self.runs_in_full and not self.overview.is_finished
         return [one for one in self.endings if one.pod in self.looping_pods or not (one.runs_again or is_over)]
 
     @cached_property
     def reasons(self) -> list[Ending]:
-        """The failures that are no victims."""
+        """The failures that no other failure caused."""
         return [one for one in self.failures if not one.is_victim]
 
     @cached_property
     def victims(self) -> tuple[int, ...]:
-        """The ranks of the failures that `reasons` leaves out, sorted: they ended because another did."""
+        """The ranks that failed because another did, sorted: those that `reasons` leaves out."""
         return tuple(sorted({rank for one in self.failures if one.is_victim for rank in one.ranks}))
 
     @cached_property
     def cause(self) -> Cause | None:
-        """What `operator.causes` says of the job."""
+        """Why the job does not train, by `operator.causes`."""
         return cause(self.job, self.evidence.api, self.now)
 
     @cached_property
@@ -163,7 +163,7 @@ class Case:
 
     @cached_property
     def crash_loops(self) -> list[BlockedPod]:
-        """Ranks that fail again and again."""
+        """Ranks that fail repeatedly."""
         return [] if self.overview.is_finished else crash_loops(self.job, self.pods, self.blocked_pods, self.now)
 
     @cached_property

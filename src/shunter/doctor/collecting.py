@@ -1,5 +1,5 @@
-"""Reads what tells why a job does not train from the API server: in parallel, and as much as this job needs. What may not be read
-is named in the evidence, and the rest is read all the same."""
+"""Reads the evidence of a job from the API server, in parallel, and only what this job needs. What may not be read is named in
+the evidence; the rest is read all the same."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ async def api_evidence(
     most_logs: int = MOST_LOGS,
     events: Sequence[Json] | None = None,
 ) -> Evidence:
-    """What the API server says of the job, without credentials. Secrets are read only to know their values in logs. `events` are
-    those about the job, of a caller that watches them; else those of its namespace are listed."""
+    """The evidence of the job, without credentials. Secrets are read only to mask their values in logs. `events` are those about
+    the job, from a caller that watches them; by default those of its namespace are listed."""
     return await _Reader(client, job, reads_secrets, most_logs, events).read()
 
 
 class _Reader:
-    """Reads of one job."""
+    """Reads the evidence of one job."""
 
     def __init__(self, client: Client, job: Json, reads_secrets: bool, most_logs: int, events: Sequence[Json] | None) -> None:
         self._client = client
@@ -75,23 +75,23 @@ class _Reader:
         self._rights = Rights(namespace=self._namespace)
 
     async def read(self) -> Evidence:
-        """Two rounds: the job's objects, then its logs and what those objects make one ask for."""
-        self._rights, seen, claims, node_events = await asyncio.gather(
+        """Reads in two rounds: the job's objects, then its logs and what those objects need."""
+        self._rights, found, claims, node_events = await asyncio.gather(
             rights_in(self._client, self._namespace),
             evidence_of(self._client, self._job, self._events),
             self._listed(PERSISTENT_VOLUME_CLAIMS),
             self._listed(CORE_EVENTS, "default", field_selector="involvedObject.kind=Node", what="node events"),
         )
-        for kind in seen.unread:
+        for kind in found.unread:
             self._refused(kind)
         evidence = Evidence(
             job=self._job,
             at=datetime.now(UTC),
-            pods=tuple(pod for pod in seen.pods if is_pod_of(self._job, pod)),
-            events=(*seen.events, *node_events),
-            children=tuple(seen.children),
-            workloads=None if seen.workloads is None else tuple(seen.workloads),
-            position=seen.position,
+            pods=tuple(pod for pod in found.pods if is_pod_of(self._job, pod)),
+            events=(*found.events, *node_events),
+            children=tuple(found.children),
+            workloads=None if found.workloads is None else tuple(found.workloads),
+            position=found.position,
             claims=tuple(claims),
         )
         logs, nodes, cpu, secrets, hosts = await asyncio.gather(
@@ -105,20 +105,21 @@ class _Reader:
         case = Case(evidence, evidence.at)
         neighbours, policies = await asyncio.gather(self._neighbours(case), self._policies(case))
         evidence = msgspec.structs.replace(
-            evidence, neighbours=neighbours, policies=policies, missing=self._told(), events=_told_of(evidence)
+            evidence,
+            neighbours=neighbours,
+            policies=policies,
+            missing=tuple(self._missing.values()),
+            events=_related_events(evidence),
         )
         return await asyncio.to_thread(redacted, evidence, secrets)
 
-    def _told(self) -> tuple[Missing, ...]:
-        return tuple(self._missing.values())
-
     def _refused(self, what: str, error: ApiError | None = None) -> None:
-        """Notes that something could not be read; why, in words about rights where those are the reason."""
+        """Records that something could not be read, with the missing permission or the server's message."""
         why = self._rights.refusal("list", what) if error is None or error.code == 403 else error.message
         self._missing.setdefault(what, Missing(what=what, why=why))
 
     async def _listed(self, resource: Resource, namespace: str = "", *, field_selector: str = "", what: str = "") -> list[Json]:
-        """The objects of the job's namespace, or of another; nothing where the kind is not served, noted where it is refused."""
+        """The objects of the job's namespace, or of another; empty if the kind is not served, or refused, which is recorded."""
         where = (namespace or self._namespace) if resource.namespaced else ""
         try:
             page = await self._client.list(resource, where, field_selector=field_selector)
@@ -132,16 +133,16 @@ class _Reader:
         return list(page.items)
 
     async def _logs(self, pods: Sequence[Json]) -> tuple[Log, ...]:
-        """Of each container that trains, and of each that failed: the run that is, and the one before. Of more pods than logs are
-        read of, those that failed are among them."""
+        """The logs of each training container, and of each that failed: of its current run and the one before. If there are too
+        many pods, those that failed come first."""
         chosen = sorted(pods, key=lambda pod: not _has_failed(pod))[: self._most_logs]
-        wanted = [one for pod in chosen for one in _containers(pod)]
-        if wanted and not self._rights.allows("get", "pods/log"):
+        containers = [one for pod in chosen for one in _containers(pod)]
+        if containers and not self._rights.allows("get", "pods/log"):
             self._missing["logs"] = Missing(what="logs", why=self._rights.refusal("get", "pods/log"))
             return ()
         if len(pods) > len(chosen):
             self._missing["logs"] = Missing(what="logs", why=f"the logs of {len(chosen)} of {len(pods)} pods were read")
-        read = await asyncio.gather(*(self._log(pod, container, previous) for pod, container, previous in wanted))
+        read = await asyncio.gather(*(self._log(pod, container, previous) for pod, container, previous in containers))
         return tuple(log for log in read if log is not None)
 
     async def _log(self, pod: Json, container: str, previous: bool) -> Log | None:
@@ -155,7 +156,7 @@ class _Reader:
                 found += chunk
                 del found[:-LIMIT_BYTES]
         except (NotFound, BadRequest):
-            return None  # It has not begun, or its log is gone.
+            return None  # The container has not started, or its log is gone.
         except ConnectionProblem:
             raise
         except ApiError as error:
@@ -165,7 +166,7 @@ class _Reader:
         return Log(pod=name, container=container, text=found.decode(errors="replace"), is_previous=previous)
 
     async def _nodes(self, evidence: Evidence) -> tuple[Json, ...]:
-        """Only of a job that does not run in full: a large cluster has many."""
+        """The nodes, only for a job that does not run in full: a large cluster has many."""
         case = Case(evidence, evidence.at)
         if case.runs_in_full or case.overview.state == "Succeeded":
             return ()
@@ -179,7 +180,7 @@ class _Reader:
         return [{"kind": CONFIG_MAPS.kind, **one} for one in found if controller_uid(one) == self._job["metadata"]["uid"]]
 
     async def _cpu(self, evidence: Evidence) -> dict[str, float]:
-        """Cores that each pod used of late, where somebody measures that."""
+        """The cores that each pod uses, if the cluster serves metrics."""
         if not Case(evidence, evidence.at).runs_in_full:
             return {}
         names = {pod["metadata"]["name"] for pod in evidence.pods}
@@ -201,7 +202,7 @@ class _Reader:
         }
 
     async def _neighbours(self, case: Case) -> tuple[Json, ...]:
-        """Pods of all namespaces that stand on nodes, when one of ours finds no room there."""
+        """Scheduled pods of all namespaces, if a pod of the job does not fit on a node."""
         texts = [text for _, text, _ in case.pods_blocked_by(("Unschedulable",))]
         if not insufficient(texts):
             return ()
@@ -210,14 +211,14 @@ class _Reader:
         except ConnectionProblem:
             raise
         except ApiError:
-            return ()  # Whose pods hold what is taken is then not said.
+            return ()  # The verdict then does not name the pods that hold the resource.
         return tuple(_holder(pod) for pod in page.items)
 
     async def _policies(self, case: Case) -> tuple[Json, ...]:
         return tuple(await self._listed(NETWORK_POLICIES)) if matching(case, CLIENT) else ()
 
     async def _secrets(self, pods: Iterable[Json]) -> set[str]:
-        """The values of Secrets that containers get as variables, to know them in logs. They are kept nowhere."""
+        """The values of Secrets that containers get as variables, to mask them in logs. They are not kept."""
         names = {name for pod in pods for name in _secret_names(pod)} if self._reads_secrets else set()
         if not names or not self._rights.allows("get", "secrets"):
             return set()
@@ -250,7 +251,7 @@ def _has_failed(pod: Json) -> bool:
 
 
 def _holder(pod: Json) -> Json:
-    """What is looked at in a pod of others."""
+    """The fields of another pod that rules need."""
     metadata = {key: pod["metadata"].get(key) for key in ("name", "namespace", "ownerReferences")}
     resources = ("containers", "initContainers", "overhead", "resources")
     spec = {key: pod["spec"][key] for key in resources if key in pod["spec"]}
@@ -260,7 +261,7 @@ def _holder(pod: Json) -> Json:
     return {"metadata": metadata, "spec": spec, "status": {"phase": pod.get("status", {}).get("phase")}}
 
 
-def _told_of(evidence: Evidence) -> tuple[Json, ...]:
+def _related_events(evidence: Evidence) -> tuple[Json, ...]:
     """The events about the job, its objects, its pods (also those that are gone), and their nodes."""
     name = evidence.job["metadata"]["name"]
     nodes = {pod.get("spec", {}).get("nodeName") for pod in evidence.pods}

@@ -1,7 +1,7 @@
-"""An ephemeral container in a rank's pod, from which its processes are looked at where its own image has no py-spy.
+"""An ephemeral container with py-spy in a rank's pod, for images without it.
 
-It sees the processes of the container that it targets and may trace them. It ends by itself after 15 minutes, and stays in the
-pod's list, as Kubernetes removes none. A later look uses it again while it runs.
+It sees the processes of its target container and may trace them. It ends after 15 minutes, and stays in the pod's list, as
+Kubernetes removes none. Later samples use it again while it runs.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from shunter.operator.causes.pods import STARTING
 PREFIX = "shunter-doctor-"
 LIFE_SECONDS = 900
 START_SECONDS = 60.0
-"""How long its image may take to come."""
-_LOOK_SECONDS = 0.5
-"""Reasons for which it is not there yet; any other says why it will not come."""
+"""How long it may take to start, including the pull of its image."""
+_POLL_SECONDS = 0.5
 
 
 class NoDebugContainerError(Exception):
-    """Why there is none, as half a sentence."""
+    """Why the ephemeral container does not run, as half a sentence."""
 
 
 async def debug_container(client: Client, pod: Json, target: str, image: str) -> str:
-    """The name of one that runs beside the container `target`, added where there is none. Raises NoDebugContainerError, and
-    ApiError where the server refuses it."""
+    """The name of a running ephemeral container for the container `target`, which is added if there is none. Raises
+    NoDebugContainerError, and ApiError if the server refuses it."""
     metadata = pod["metadata"]
     name = usable(pod, target, image)
     if not name:
@@ -42,13 +41,13 @@ async def debug_container(client: Client, pod: Json, target: str, image: str) ->
                 current: Json = await client.get(PODS, metadata["name"], metadata["namespace"], view=dict)
                 if is_running(current, name):
                     return name
-                await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError as error:
         raise NoDebugContainerError(f"the ephemeral container {name} did not start within {START_SECONDS:g} s") from error
 
 
 def definition(name: str, target: str, image: str) -> Json:
-    """The container. SYS_PTRACE is what reading another process' stack takes."""
+    """The container. Reading the stack of another process needs SYS_PTRACE."""
     return {
         "name": name,
         "image": image,
@@ -59,13 +58,13 @@ def definition(name: str, target: str, image: str) -> Json:
 
 
 def is_due(image: str, *, has_program: bool, is_tried: bool) -> bool:
-    """Whether a pod is to get one from this image (empty for none): where py-spy is missing, once a run. One that does not come
-    for the first sample does not come for the next, and each wait may take a minute."""
+    """Whether to add one with this image (empty for none): if py-spy is missing, and once per diagnosis, as each attempt may wait
+    a minute."""
     return bool(image) and not has_program and not is_tried
 
 
 def usable(pod: Json, target: str, image: str) -> str:
-    """The name of one of ours that runs already; empty where there is none."""
+    """The name of one of ours that already runs; empty if there is none."""
     for container in pod["spec"].get("ephemeralContainers") or ():
         is_ours = container["name"].startswith(PREFIX) and container.get("image") == image
         if is_ours and container.get("targetContainerName") == target and _state(pod, container["name"]).get("running"):
@@ -74,16 +73,16 @@ def usable(pod: Json, target: str, image: str) -> str:
 
 
 def is_running(pod: Json, name: str) -> bool:
-    """Whether it runs; False while it may still come. Raises NoDebugContainerError where it will not."""
+    """Whether it runs; False while it may still start. Raises NoDebugContainerError if it cannot."""
     state = _state(pod, name)
     if waiting := state.get("waiting"):
         reason = waiting.get("reason", "")
         if reason not in STARTING:
-            said = f"{reason}: {waiting['message']}" if waiting.get("message") else reason
-            raise NoDebugContainerError(f"the ephemeral container {name} cannot start: {said}")
+            why = f"{reason}: {waiting['message']}" if waiting.get("message") else reason
+            raise NoDebugContainerError(f"the ephemeral container {name} cannot start: {why}")
     if terminated := state.get("terminated"):
-        said = terminated.get("message") or f"exit code {terminated.get('exitCode')}"
-        raise NoDebugContainerError(f"the ephemeral container {name} has ended: {said}")
+        why = terminated.get("message") or f"exit code {terminated.get('exitCode')}"
+        raise NoDebugContainerError(f"the ephemeral container {name} has ended: {why}")
     return "running" in state
 
 

@@ -18,9 +18,9 @@ from shunter.operator import causes
 
 
 def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -> Report:
-    """What is wrong with the job: certain verdicts first, then likely, then possible ones; of one confidence in the order of the
-    rules. Nothing in it shows a credential that the evidence holds."""
-    begun = time.perf_counter()
+    """What is wrong with the job: certain verdicts first, then likely, then possible ones, each in the order of the rules.
+    Without the credentials in the evidence."""
+    started = time.perf_counter()
     case = Case(evidence, now)
     found = [(rule, verdict) for rule in rules for verdict in rule.judge(case)]
     explained: dict[str, set[str]] = {}
@@ -28,23 +28,23 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
         for pod in verdict.pods if rule.explains else ():
             explained.setdefault(pod, set()).add(rule.id)
     again = {pod for rule, verdict in found if rule.id == "K07" for pod in verdict.pods}
-    told = [verdict for rule, verdict in found if not _is_said_better(rule, verdict, explained, again)]
-    told.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
+    kept = [verdict for rule, verdict in found if not _is_explained(rule, verdict, explained, again)]
+    kept.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
     row = case.overview
     return Report(
         job=row.title,
         state=row.state,
         ranks=rank_count(case.job, case.ranks, case.jobset, case.hosts, case.pods),
         at=now,
-        verdicts=masked_verdicts(told, evidence),
+        verdicts=masked_verdicts(kept, evidence),
         not_checked=_not_checked(case, rules),
         is_well=row.state == "Succeeded" or (row.state != "Failed" and case.runs_in_full),
-        seconds=Seconds(rules=time.perf_counter() - begun),
+        seconds=Seconds(rules=time.perf_counter() - started),
     )
 
 
 def diagnose_from_api(job: Json, evidence: causes.Evidence, now: datetime) -> Report:
-    """The same from what `jobs.evidence` reads: no logs. For `describe`, `jobs` and `run`."""
+    """The diagnosis from what `jobs.evidence` reads, without logs. For `describe`, `jobs` and `run`."""
     missing = tuple(Missing(what=kind, why="it could not be listed") for kind in evidence.unread)
     given = Evidence(
         job=job,
@@ -62,8 +62,8 @@ def diagnose_from_api(job: Json, evidence: causes.Evidence, now: datetime) -> Re
     return diagnose(given, now)
 
 
-def _is_said_better(rule: Rule, verdict: Verdict, explained: Mapping[str, set[str]], again: set[str]) -> bool:
-    """Whether another verdict says why all of this one's pods ended, where this one only says how."""
+def _is_explained(rule: Rule, verdict: Verdict, explained: Mapping[str, set[str]], again: set[str]) -> bool:
+    """Whether other verdicts say why the pods of this one ended, if this one only says how."""
     if not rule.yields or not verdict.pods:
         return False
     others = {pod for pod, ids in explained.items() if ids - {rule.id}}

@@ -1,4 +1,4 @@
-"""How containers of a job ended: the pod's status, and what the log says of it. Pure."""
+"""How containers of a job ended, by pod status and log. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAST_LINES = 20
 
 
 class Ending(Struct, frozen=True):
-    """One run of one container that ended badly."""
+    """One run of a container that failed."""
 
     pod: str
     container: str
@@ -36,44 +36,44 @@ class Ending(Struct, frozen=True):
     runs_again: bool = False
     has_log: bool = False
     error: Error | None = None
-    """What its log says of the end: the first exception that is no victim's, else a victim's."""
+    """The exception that ended it: the first in its log that is no victim's, else a victim's."""
     last_lines: tuple[str, ...] = ()
     is_victim: bool = False
     """Whether it ended because another did."""
 
     @property
     def text(self) -> str:
-        """In one line: the exception, else what the container's status says."""
+        """The exception in one line, else the message or exit code of the container's status."""
         if self.error is not None:
             return self.error.text
         return self.message.strip().splitlines()[0] if self.message.strip() else f"exit code {self.exit_code}"
 
     @property
     def refusal(self) -> str:
-        """What its log says of the end where it has no exception; empty where it does not."""
+        """The error message with which a log without an exception ends; empty if there is none."""
         return "" if self.error is not None else refusal(self.last_lines)
 
     @property
-    def said(self) -> str:
-        """Its exception or refusal; empty where its log has none."""
+    def log_error(self) -> str:
+        """Its exception or refusal; empty if its log has neither."""
         return self.error.text if self.error is not None else self.refusal
 
     @property
     def whole(self) -> str:
-        """What a text may be looked for in."""
+        """The text that patterns are searched in: the traceback, else the last lines."""
         return self.error.whole if self.error is not None else "\n".join(self.last_lines)
 
     @property
     def failed_ranks(self) -> tuple[int, ...]:
-        """The rank that the error is of, where the log tells, else all of the pod."""
+        """The rank of the error, if its lines have a prefix, else all ranks of the pod."""
         rank = self.error.rank if self.error is not None else None
         return (rank,) if rank is not None and (rank in self.ranks or not self.ranks) else self.ranks
 
     @property
     def time(self) -> datetime | None:
-        """When it went wrong: of the log line where there is one, which is finer than the status."""
-        said = time_of(self.error.at) if self.error is not None and self.error.at else None
-        return said or (time_of(self.at) if self.at else None)
+        """When it failed: the time of the log line, which is finer, else that of the status."""
+        at = time_of(self.error.at) if self.error is not None and self.error.at else None
+        return at or (time_of(self.at) if self.at else None)
 
 
 def endings(
@@ -83,8 +83,8 @@ def endings(
     logs: Mapping[tuple[str, str, bool], str],
     ranks: Mapping[str, tuple[int, ...]],
 ) -> list[Ending]:
-    """The endings of the job's pods, causes first: in the order of time, victims of others behind them. `logs` by pod, container
-    and whether they are of the run before; `ranks` by pod."""
+    """The endings of the job's pods in the order of time, victims last. `logs` by pod, container and whether they are of the
+    previous run; `ranks` by pod."""
     statuses = {(pod["metadata"]["name"], status["name"]): status for pod in pods for status in container_statuses(pod)}
     found = []
     for fault in faults(pods):
@@ -113,7 +113,7 @@ def endings(
                 has_log=text is not None,
                 error=error,
                 last_lines=_last(lines),
-                is_victim=is_victim(fault, _said(error, lines)),
+                is_victim=is_victim(fault, _last_text(error, lines)),
             )
         )
     there = {ending.pod for ending in found}
@@ -122,19 +122,19 @@ def endings(
 
 
 def reason(found: Sequence[Error]) -> Error | None:
-    """Of the errors in one log the one that ended the program: the first after the last step that is no victim's."""
+    """The error that ended the program, of those in one log: the first after the last step that is no victim's."""
     last = [error for error in found if not error.went_on]
     return next((error for error in last if not error.is_victim), last[-1] if last else None)
 
 
 def refusal(lines: Sequence[str]) -> str:
-    """What a program says that ends without an exception: its last line that begins with `error:`, as the recipes write it, or
-    with the program's name and `error:`, as argparse does; or what Python says of a program that is not there."""
+    """The error message of a program that ends without an exception: its last line that begins with `error:`, as the recipes
+    write it, or with the program's name and `error:`, as argparse does; or Python's message about a missing program."""
     return next((line.strip() for line in reversed(lines) if ERROR_LINE.match(line)), "")
 
 
-def said_in(log: str) -> str:
-    """The exception that ended the program of this log, else what it said when it refused to run; empty where it has neither."""
+def last_error_in(log: str) -> str:
+    """The exception that ended the program of this log, else its `refusal`; empty if it has neither."""
     lines = parsed(log)
     if (error := reason(errors(lines))) is not None:
         return error.text
@@ -142,8 +142,8 @@ def said_in(log: str) -> str:
 
 
 def recorded(job: Json, events: Sequence[Json]) -> list[Ending]:
-    """The endings that the operator kept of pods before they went: the last of the job's record, else, where the job's definition
-    has no room for one, those of its events."""
+    """The endings that the operator recorded of deleted pods: those in the job's status, else, if its definition has no such
+    field, those in its events."""
     uid = job["metadata"].get("uid")
     own = [one for one in events if one.get("reason") == RANK_FAILED and one.get("involvedObject", {}).get("uid") == uid]
     record = failure_record(job)
@@ -166,8 +166,8 @@ def _of_record(failure: RankFailure, words: Sequence[str]) -> Ending:
 
 
 def _of_event(job: Json, event: Json) -> Ending | None:
-    told, words = recorded_failure(event)
-    if (match := _RECORDED.match(told)) is None:
+    text, words = recorded_failure(event)
+    if (match := _RECORDED.match(text)) is None:
         return None
     rank, pod, container, how, code = match.groups()
     at = event_time(event)
@@ -176,7 +176,7 @@ def _of_event(job: Json, event: Json) -> Ending | None:
 
 
 def _kept(pod: str, container: str, ranks: tuple[int, ...], why: str, code: int, at: str, words: Sequence[str]) -> Ending:
-    """An ending of which no more is known than this, and the last lines of its log."""
+    """An ending of which only this and the last lines of the log are known."""
     lines = parsed("\n".join(words))
     error = reason(errors(lines))
     return Ending(
@@ -194,7 +194,7 @@ def _kept(pod: str, container: str, ranks: tuple[int, ...], why: str, code: int,
 
 
 def gone_ranks(job: Json, pod: str, at: datetime) -> tuple[int, ...]:
-    """The rank of a numbered pod that is gone, of which something was told at that time; none where its name does not tell."""
+    """The rank of a deleted pod that existed at that time, by its numbered name; empty if that has no number."""
     match = re.search(r"-([a-z]+)-(\d+)$", pod)
     if match is None or not was_pod_of(job, pod, at):
         return ()
@@ -203,7 +203,7 @@ def gone_ranks(job: Json, pod: str, at: datetime) -> tuple[int, ...]:
     return () if rank is None else (rank,)
 
 
-def _said(error: Error | None, lines: Sequence[Line]) -> str:
+def _last_text(error: Error | None, lines: Sequence[Line]) -> str:
     return error.text if error is not None else (lines[-1].text if lines else "")
 
 
@@ -212,7 +212,7 @@ def _last(lines: Sequence[Line]) -> tuple[str, ...]:
 
 
 def _by_cause(found: list[Ending]) -> list[Ending]:
-    """Causes first, in the order of time. Where all are victims, the first of them stays one: the cause was not seen."""
+    """Causes first, in the order of time. If all are victims, the first is still a victim: the cause is not in the evidence."""
 
     def key(ending: Ending) -> tuple[bool, bool, float, str]:
         time = ending.time
@@ -222,4 +222,4 @@ def _by_cause(found: list[Ending]) -> list[Ending]:
 
 
 TOGETHER = timedelta(seconds=1)
-"""Times of pods have whole seconds: of endings closer than this the order is not known."""
+"""Times of pods are whole seconds: the order of endings closer than this is unknown."""

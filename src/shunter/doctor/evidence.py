@@ -1,4 +1,4 @@
-"""What was seen of one job: the value from which `diagnose` draws its verdicts. Nothing in it is decided yet."""
+"""What was read of one job: the input of `diagnose`, before any judgement."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from shunter.operator import causes
 
 
 class Log(Struct, frozen=True):
-    """The end of one container's log, with the time of each line in front of it, as the API server gives it."""
+    """The end of one container's log, with a timestamp before each line."""
 
     pod: str
     container: str
     text: str
     is_previous: bool = False
-    """Whether it is that of the run before the last restart."""
+    """Whether it is of the run before the last restart."""
 
 
 class Frame(Struct, frozen=True, cache_hash=True):
@@ -25,18 +25,18 @@ class Frame(Struct, frozen=True, cache_hash=True):
     file: str
     line: int = 0
     is_own: bool = False
-    """Whether it is of the program itself, not of a library."""
+    """Whether it is in the program itself, not in a library."""
 
 
 class Process(Struct, frozen=True):
-    """A Python process of a rank, or one that it started, at one moment."""
+    """A Python process of a rank, or a child of one, at one moment."""
 
     pod: str
     container: str
     pid: int
     parent: int = 0
     rank: int | None = None
-    """By its own environment (RANK); None for one that says none."""
+    """By its own environment (RANK); None if that has none."""
     command: str = ""
     frames: tuple[Frame, ...] = ()
     """Of the main thread, innermost call first; empty where stacks could not be read."""
@@ -44,7 +44,7 @@ class Process(Struct, frozen=True):
     """As in /proc/PID/stat: R, S, D, Z."""
     cpu_seconds: float = 0.0
     switches: int = 0
-    """Voluntary context switches of the main thread: they stand still while it waits for one thing."""
+    """Voluntary context switches of the main thread: constant while it waits for one thing."""
     uses_cuda: bool | None = None
     """Whether it has loaded NVIDIA's driver library; None where that could not be read, as in recordings before 2026-11-26."""
     uses_mpi: bool = False
@@ -95,11 +95,11 @@ class Missing(Struct, frozen=True):
 
 
 NO_EXEC = "--no-exec"
-"""Why stacks were not read of a job whose pods the user did not want entered."""
+"""The reason in `Missing` if the user did not allow exec."""
 
 
 class Evidence(Struct, frozen=True):
-    """Everything that was read of one job. Pods and events of others may be among it."""
+    """Everything that was read of one job. It may include pods and events of others."""
 
     job: Json
     at: datetime
@@ -108,20 +108,20 @@ class Evidence(Struct, frozen=True):
     children: tuple[Json, ...] = ()
     """The JobSet of a TrainJob, the Jobs of that, and the ConfigMap that lists the nodes of one with MPI."""
     workloads: tuple[Json, ...] | None = None
-    """Kueue's Workloads; None where the cluster serves none."""
+    """Kueue's Workloads; None if the cluster does not serve them."""
     position: causes.Position | None = None
     nodes: tuple[Json, ...] = ()
     neighbours: tuple[Json, ...] = ()
-    """Pods of any namespace that hold resources of nodes; read only where a pod found no room."""
+    """Pods of all namespaces that hold resources of nodes; read only if a pod does not fit on a node."""
     claims: tuple[Json, ...] = ()
     policies: tuple[Json, ...] = ()
-    """NetworkPolicies of the namespace; read only where ranks did not reach each other."""
+    """NetworkPolicies of the namespace; read only if a rank could not connect."""
     logs: tuple[Log, ...] = ()
     cpu: dict[str, float] = {}
-    """Cores that a pod used of late, by its name."""
+    """Cores that a pod uses, by its name."""
     samples: tuple[Sample, ...] = ()
     recordings: tuple[Recording, ...] = ()
-    """Of the flight recorders, read when the last sample was."""
+    """Of the flight recorders, read with the second sample."""
     missing: tuple[Missing, ...] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""The job that a diagnosis is about, by its name; also a JobSet that no TrainJob made."""
+"""Finds the job to diagnose by its name; also a JobSet without a TrainJob."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from shunter.operator.overview import SHOWN_RESOURCES
 
 
 async def readable_job(client: Client, name: str, namespace: str = "") -> tuple[Resource, Json]:
-    """The job `NAME` or `KIND/NAME`, among the kinds that may be listed; `jobset/NAME` is a JobSet that no TrainJob made.
-    InputError when there is none, or more than one."""
+    """The job `NAME` or `KIND/NAME`, among the kinds that may be listed; `jobset/NAME` is a JobSet without a TrainJob. InputError
+    if there is none, or more than one."""
     if name.lower().startswith("jobset/"):
         return await _own_jobset(client, name.partition("/")[2], namespace)
 

@@ -1,4 +1,4 @@
-"""A JobSet that people made themselves, as the kind of job that rules know. Pure."""
+"""A JobSet without a TrainJob, in the shape of a TrainJob. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 
 CONDITIONS = {"Completed": "Complete"}
-"""Condition types of a JobSet that a TrainJob calls otherwise (JobSet 0.12)."""
+"""Condition types of a JobSet (0.12), with their names in a TrainJob."""
 
 
 def as_training(jobset: Json) -> Json:
-    """The JobSet in the shape of a TrainJob: its conditions, how many of its Jobs are active and ready, its pods in all. Only to
-    be looked at, never to be written."""
+    """The JobSet as a TrainJob, with its conditions, the status of its Jobs and the number of its pods. Only for reading: never
+    write it."""
     spec, status = jobset.get("spec") or {}, jobset.get("status") or {}
     conditions = [{**one, "type": CONDITIONS.get(one["type"], one["type"])} for one in status.get("conditions") or ()]
     return {

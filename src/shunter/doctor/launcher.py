@@ -1,7 +1,7 @@
 """Whether the launcher of a TrainJob with MPI is one of its nodes (`runLauncherAsNode` of its runtime). Pure.
 
-The operator lists the nodes in the job's hostfile. Where that was not read, numNodes and the pods beside the launcher may tell:
-the operator makes one pod less where the launcher is a node, but never none, so that a job of one node tells nothing.
+The operator lists the nodes in the job's hostfile. If that was not read, numNodes and the number of other pods may show it: the
+operator creates one pod less if the launcher is a node, but at least one, so a job of one node does not show it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shunter.operator.overview import Member, Members
 
 
 def host_file_name(job: Json) -> str:
-    """Of the ConfigMap that the operator makes for the job."""
+    """The name of the ConfigMap with the job's hostfile."""
     return f"{job['metadata']['name']}{HOST_FILE_SUFFIX}"
 
 
@@ -38,14 +38,14 @@ def has_launcher(job: Json, pods: Sequence[Json], jobset: Json | None) -> bool:
 
 
 def launcher_trains(job: Json, pods: Sequence[Json], jobset: Json | None, hosts: Sequence[str] | None) -> bool | None:
-    """Whether the launcher is a node; None where nothing tells. False for a job without a launcher, or of another kind."""
+    """Whether the launcher is a node; None if unknown. False for a job without a launcher, or of another kind."""
     if not has_launcher(job, pods, jobset):
         return False
     if hosts is not None:
         return f"{job['metadata']['name']}-{LAUNCHER}-0-0" in hosts
     nodes = (job["spec"].get("trainer") or {}).get("numNodes") or 0
     if jobset is None:
-        # The last of as many nodes as there are to be is there beside the launcher.
+        # The pod with the last rank is another than the launcher's.
         is_beside = any(one.role != LAUNCHER and one.rank == nodes - 1 for one in _members(job, pods))
         return False if is_beside and nodes > 1 else None
     beside = wanted(job, jobset, without=(LAUNCHER,))

@@ -1,4 +1,4 @@
-"""Log lines apart: time, rank, text. Which of them are an error, and which are only warnings. Pure."""
+"""Parses log lines into time, rank and text, and finds errors and warnings among them. Pure."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ABORTS = (
     *("double free or corruption", "*** stack smashing detected", "corrupted size vs"),
 )
 _HEAP_CALLS = ("malloc(): ", "realloc(): ", "free(): ", "munmap_chunk(): ")
-"""With which the C library begins a line that says what is wrong with the heap."""
+"""How the C library begins a message about heap corruption."""
 _ABORT = re.compile(f"{'|'.join(map(re.escape, _ABORTS))}|^(?:{'|'.join(map(re.escape, _HEAP_CALLS))})")
 MOST_LINES = 60
-"""Lines of one error: an exception may have a long message."""
+"""Lines of one error at most: an exception may have a long message."""
 END_LINES = 2 * MOST_LINES
-"""Of these some may be warnings, or another rank's."""
+"""More than MOST_LINES, as some may be warnings or another rank's."""
 _WORDS = (_TRACEBACK, *_ABORTS, *_HEAP_CALLS, *_NAMES)
-"""One of these is in each line at which an error begins or is named: by these a healthy log is told without its lines."""
+"""Every line at which an error begins contains one of these: a log without them needs no parsing."""
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)")
 _HINT = re.compile(r"step|epoch|iter|loss|batch|round|%\||\d/\d|it[=: ]", re.IGNORECASE)
@@ -49,14 +49,14 @@ class Error(Struct, frozen=True):
     """An exception, or an abort, in a log."""
 
     text: str
-    """The line that says it, as `ValueError: no data`."""
+    """The line with the message, as `ValueError: no data`."""
     lines: tuple[str, ...]
     """From its traceback's beginning to the end of its message."""
     at: str = ""
     rank: int | None = None
     """By the prefix of its lines; None where there is none."""
     went_on: bool = False
-    """Whether a step was written after it: it is no reason for an end then."""
+    """Whether a step was logged after it: then it did not end the program."""
 
     @property
     def whole(self) -> str:
@@ -65,7 +65,7 @@ class Error(Struct, frozen=True):
 
     @property
     def is_victim(self) -> bool:
-        """Whether it only says that a peer was lost."""
+        """Whether it only reports that a peer was lost."""
         return VICTIM.search(self.text) is not None
 
     @property
@@ -75,7 +75,7 @@ class Error(Struct, frozen=True):
 
 
 def parsed(log: str) -> list[Line]:
-    """The lines of a log, without colours, prefixes and empty ones."""
+    """The non-empty lines of a log, without colours and prefixes."""
     found = []
     for raw in log.splitlines():
         at, text = split_time(raw)
@@ -90,7 +90,7 @@ def parsed(log: str) -> list[Line]:
 
 
 def parsed_end(log: str) -> list[Line]:
-    """The last lines of a log: at least END_LINES, and all that follow what may be an error, with so many before it."""
+    """The last lines of a log: at least END_LINES, from END_LINES before the first possible error on."""
     begin = min((at for word in _WORDS if (at := log.find(word)) >= 0), default=len(log))
     for _ in range(END_LINES + 1):
         begin = log.rfind("\n", 0, begin)
@@ -100,20 +100,20 @@ def parsed_end(log: str) -> list[Line]:
 
 
 def is_warning(text: str) -> bool:
-    """Whether a line is a warning: torch writes one for each attempt that it repeats."""
+    """Whether a line is a warning: torch logs one for each retry."""
     return "W" in text and _WARNING.search(text) is not None
 
 
 def is_step(text: str) -> bool:
-    """Whether a line tells of training that goes on: a position, or a loss."""
+    """Whether a line reports progress of the training: a position, or a loss."""
     if not _HINT.search(text):
         return False
     return any(one.pattern.search(text) for one in POSITIONS) or VALUE.search(text) is not None
 
 
 def errors(lines: Sequence[Line]) -> list[Error]:
-    """The exceptions and aborts of a log in their order, each with its traceback; of a chain of exceptions the last. What a
-    launcher says of its children is none."""
+    """The exceptions and aborts of a log in order, each with its traceback; of a chain of exceptions the last. A launcher's
+    summary of its children is not an error."""
     found: list[Error] = []
     by_rank = grouped_by((line for line in lines if not is_warning(line.text)), lambda line: line.rank)
     for rank, own in by_rank.items():
@@ -134,20 +134,20 @@ def _errors(lines: Sequence[Line], rank: int | None) -> list[Error]:
             end = _end(lines, number)
             start = max(begin, number - MOST_LINES, 0)
             block = tuple(line.text for line in lines[start:end])
-            said = next((line.text.strip() for line in lines[number:end] if "what():" in line.text), text)
-            if said.endswith(":") and number + 1 < end:
-                said = f"{said} {lines[number + 1].text.strip()}"  # torch lists what does not fit in the lines that follow
+            text = next((line.text.strip() for line in lines[number:end] if "what():" in line.text), text)
+            if text.endswith(":") and number + 1 < end:
+                text = f"{text} {lines[number + 1].text.strip()}"  # torch lists what does not fit in the lines that follow
             went_on = any(is_step(line.text) for line in lines[end:])
             if found and _CHAINED.match(found[-1].lines[-1]):
                 block = (*found.pop().lines, *block)
-            found.append(Error(text=said, lines=block, at=lines[number].at, rank=rank, went_on=went_on))
+            found.append(Error(text=text, lines=block, at=lines[number].at, rank=rank, went_on=went_on))
             begin, number = end, end - 1
         number += 1
     return found
 
 
 def _end(lines: Sequence[Line], number: int) -> int:
-    """Behind the last line of the message that begins here."""
+    """The index after the last line of the message that begins here."""
     for end in range(number + 1, min(len(lines), number + MOST_LINES)):
         text = lines[end].text
         if (

@@ -1,7 +1,7 @@
-"""A job diagnosed: API evidence, then stacks where they are needed and allowed, then the report.
+"""Diagnoses a job in a cluster: reads API evidence, samples stacks if needed and allowed, and reports.
 
-look = await diagnose_job(client, "bert", "team", commands=Commands(connection))
-[verdict.cause for verdict in look.report.verdicts]
+found = await diagnose_job(client, "bert", "team", commands=Commands(connection))
+[verdict.cause for verdict in found.report.verdicts]
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from shunter.kube.client import Client
 from shunter.kube.pods.remote_command import Commands
 from shunter.operator.overview import overview
 
-AGAIN_SECONDS = 5.0
-"""Between two looks at a job that is watched."""
+WATCH_SECONDS = 5.0
+"""Between two diagnoses of a job that is watched."""
 
 
-class Look(NamedTuple):
-    """What was seen, without credentials, and what it says."""
+class Diagnosis(NamedTuple):
+    """The evidence, without credentials, and the report about it."""
 
     evidence: Evidence
     report: Report
@@ -44,11 +44,11 @@ async def diagnose_job(
     *,
     commands: Commands | None = None,
     sampling: Sampling = TWICE,
-) -> Look:
-    """Why the job `NAME`, `KIND/NAME` or `jobset/NAME` does not train, hangs or failed. Without `commands` no pod is entered, so
-    no stacks are sampled. InputError when there is no such job, or more than one."""
+) -> Diagnosis:
+    """Why the job `NAME`, `KIND/NAME` or `jobset/NAME` does not train, hangs or failed. Without `commands` nothing is run in
+    pods, so no stacks are sampled. InputError if there is no such job, or more than one."""
     _, job = await readable_job(client, name, namespace)
-    return await look(client, commands, job, sampling)
+    return await diagnosis(client, commands, job, sampling)
 
 
 async def watch_job(
@@ -59,29 +59,28 @@ async def watch_job(
     commands: Commands | None = None,
     sampling: Sampling = TWICE,
 ) -> AsyncIterator[Report]:
-    """The same every few seconds: a report whenever the verdicts change, and one when the job has ended. Stops then, or when the
-    job was deleted."""
+    """Diagnoses the job every WATCH_SECONDS: a report whenever the verdicts change, and one when the job has ended. Stops then,
+    or when the job is deleted."""
     resource, job = await readable_job(client, name, namespace)
     before: list[object] = []
     while True:
-        report = (await look(client, commands, job, sampling)).report
+        report = (await diagnosis(client, commands, job, sampling)).report
         found: list[object] = [(verdict.id, verdict.ranks, verdict.confidence) for verdict in report.verdicts]
         if found != before or overview(job).is_finished:
             yield report
         if overview(job).is_finished:
             return
         before = found
-        await asyncio.sleep(AGAIN_SECONDS)
+        await asyncio.sleep(WATCH_SECONDS)
         current = await client.find(resource, job["metadata"]["name"], job["metadata"]["namespace"])
         if current is None or current["metadata"]["uid"] != job["metadata"]["uid"]:
             return
         job = as_job(resource, current)
 
 
-async def look(client: Client, commands: Commands | None, job: Json, sampling: Sampling) -> Look:
-    """Looks at a job; stacks are taken only of one that runs and has no certain cause. Without `commands` no
-    pod is entered."""
-    begun = time.perf_counter()
+async def diagnosis(client: Client, commands: Commands | None, job: Json, sampling: Sampling) -> Diagnosis:
+    """Diagnoses a job; stacks are sampled only if it runs and no cause is certain. Without `commands` nothing is run in pods."""
+    start = time.perf_counter()
     evidence = await api_evidence(client, job)
     read = time.perf_counter()
     report = diagnose(evidence, evidence.at)
@@ -96,11 +95,11 @@ async def look(client: Client, commands: Commands | None, job: Json, sampling: S
             entered = time.perf_counter() - started
         report = diagnose(evidence, evidence.at)
         rules += report.seconds.rules
-    return Look(evidence, msgspec.structs.replace(report, seconds=Seconds(api=read - begun, exec=entered, rules=rules)))
+    return Diagnosis(evidence, msgspec.structs.replace(report, seconds=Seconds(api=read - start, exec=entered, rules=rules)))
 
 
 def may_hang(evidence: Evidence, report: Report) -> bool:
-    """Whether stacks may say something: the job runs in full, and nothing certain is known."""
+    """Whether the job may hang, so that stacks help: it runs in full, and no cause is certain."""
     case = Case(evidence, evidence.at)
     is_known = any(verdict.confidence == "certain" for verdict in report.verdicts)
     return case.overview.state == "Running" and case.runs_in_full and not is_known

@@ -14,19 +14,19 @@ from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
 
 _NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+)")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
-"""What torchrun reads when no option says how many processes it is to start."""
+"""The number of processes that torchrun starts without an option."""
 NO_RANKS = (LAUNCHER, "ps", "evaluator")
-"""Roles of pods that are no ranks: those that start ranks in others (mpirun), and tasks of TensorFlow that take part in no
-collective and run on by design."""
+"""Roles of pods without ranks: launchers that start ranks in other pods (mpirun), and tasks of TensorFlow that take part in no
+collective and never end by themselves."""
 GPU_WORDS = ("auto", "gpu")
 
 
 def places(
     job: Json, pods: Sequence[Json], jobset: Json | None = None, hosts: Sequence[str] | None = None
 ) -> dict[str, tuple[int, ...]]:
-    """The ranks of each pod that trains, by the pod's name. Pods that stand for others that are gone have the ranks of those.
-    `hosts` are the nodes of a TrainJob with MPI. Where it is not known whether the launcher is one of them, only pods whose ranks
-    do not depend on that are there."""
+    """The ranks of each pod that trains, by the pod's name; a replacement has the ranks of the pod that it replaces. `hosts` are
+    the nodes of a TrainJob with MPI. If it is unknown whether the launcher is one of them, pods whose ranks depend on that are
+    left out."""
     own = [pod for pod in pods if is_pod_of(job, pod)]
     trains = launcher_trains(job, own, jobset, hosts)
     if trains is not None:
@@ -59,15 +59,15 @@ def rank_count(
     hosts: Sequence[str] | None = None,
     pods: Sequence[Json] = (),
 ) -> int:
-    """How many ranks the job has once all its pods are there, by those that `places` found; where none is there, one in each. 0
-    where that is not known."""
+    """How many ranks the job has once all its pods exist, by those that `places` found; one per pod if it found none. 0 if that
+    is not known."""
     slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
     size = max(map(len, found.values()), default=slots if isinstance(slots, int) else 1)
     trains = launcher_trains(job, [pod for pod in pods if is_pod_of(job, pod)], jobset, hosts)
     if hosts:
         nodes = len(hosts)
     elif trains is None:
-        # Of one node there may be two pods that train.
+        # A job of one node may have two pods that train.
         nodes = number if (number := (job["spec"].get("trainer") or {}).get("numNodes") or 0) > 1 else 0
         if not nodes:
             return 0
@@ -77,12 +77,12 @@ def rank_count(
 
 
 def _without_ranks(launcher_trains: bool) -> tuple[str, ...]:
-    """The roles that are no ranks."""
+    """The roles of pods without ranks."""
     return tuple(role for role in NO_RANKS if role != LAUNCHER or not launcher_trains)
 
 
 def _v2_numbers(job: Json, own: Sequence[Json], trains: Sequence[Json]) -> list[int]:
-    """The same for a TrainJob: its rank, but for the pods before it that are none."""
+    """The place of each pod of a TrainJob: its rank, less the pods without ranks before it."""
     ranks = {pod["metadata"]["name"]: rank for rank, pod in pods_by_rank(job, own).items()}
     found = [ranks[pod["metadata"]["name"]] for pod in trains]
     others = set(ranks.values()) - set(found)
@@ -98,7 +98,7 @@ def _numbers(job: Json, trains: Sequence[Json]) -> list[int]:
 
 
 def processes(pod: Json) -> int:
-    """How many ranks torchrun starts in the pod; 1 where nothing says so."""
+    """How many ranks torchrun starts in the pod; 1 by default."""
     container = next(one for one in pod["spec"]["containers"] if one["name"] == training_container(pod))
     words = " ".join(str(word) for word in [*(container.get("command") or ()), *(container.get("args") or ())])
     if match := _NPROC.search(words):

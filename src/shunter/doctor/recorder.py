@@ -1,9 +1,8 @@
-"""torch's flight recorders, where they can be had. Each rank keeps its last collectives in two: NCCL's, and those of other
-libraries. One whose environment names a worker server (TORCH_WORKER_SERVER_SOCKET) gives both by that; NCCL's watchdog writes its
-own to files.
+"""torch's flight recorders. Each rank has two for its last collectives: NCCL's, and that of other libraries. A worker server
+(TORCH_WORKER_SERVER_SOCKET) serves both; NCCL's watchdog dumps its own to files.
 
-The program below runs in the container, by its own Python: files are pickled, and nothing of a container is unpickled here. The
-names of the handlers and files are those of torch 2.11 and 2.15. Of NCCL only the source was read (FlightRecorderDetail.hpp).
+The program below runs in the container, with the container's Python: files are pickled, and must not be unpickled here. The names
+of the handlers and files are those of torch 2.11 and 2.15; NCCL's by its source only (FlightRecorderDetail.hpp).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Unix(http.client.HTTPConnection):
         self.sock.settimeout(5)
         self.sock.connect(self.host)
 
-def say(rank, source, **more):
+def report(rank, source, **more):
     print(json.dumps({"rank": rank, "source": source, **more}, default=str))
 
 def answer(address, handler):
@@ -39,9 +38,9 @@ def answer(address, handler):
 def prefixes(pid):
     with open("/proc/%d/environ" % pid, "rb") as file:
         pairs = [one.decode(errors="replace").partition("=") for one in file.read().split(b"\0")]
-    said = {name: value for name, _, value in pairs if value}
-    named = said.get("TORCH_FR_DUMP_TEMP_FILE") or said.get("TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
-    cache = said.get("XDG_CACHE_HOME") or said.get("HOME", "/tmp") + "/.cache"
+    environment = {name: value for name, _, value in pairs if value}
+    named = environment.get("TORCH_FR_DUMP_TEMP_FILE") or environment.get("TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+    cache = environment.get("XDG_CACHE_HOME") or environment.get("HOME", "/tmp") + "/.cache"
     return [named] if named else [cache + "/torch/comm_lib_trace_rank_", "/tmp/nccl_trace_rank_"]
 
 def started(pid):
@@ -54,52 +53,52 @@ for place in json.loads(sys.argv[1]):
     rank, pid = place["rank"], place["pid"]
     for handler in ("dump_nccl_trace_json", "fr_trace_json") if place["socket"] else ():
         try:
-            say(rank, handler, dump=answer(place["socket"], handler))
+            report(rank, handler, dump=answer(place["socket"], handler))
         except (OSError, ValueError, http.client.HTTPException) as error:
-            say(rank, handler, error=str(error))
+            report(rank, handler, error=str(error))
     try:
         for path in [prefix + str(rank) for prefix in prefixes(pid)]:
             if os.path.exists(path) and os.path.getmtime(path) > started(pid) - 1:
                 with open(path, "rb") as file:
-                    say(rank, "file", dump=pickle.load(file))
+                    report(rank, "file", dump=pickle.load(file))
     except Exception as error:
-        say(rank, "file", error=str(error))
+        report(rank, "file", error=str(error))
 """
 DUMPED = "preparing to dump debug info"
-"""What NCCL's watchdog says before it writes a file."""
+"""What NCCL's watchdog logs before it writes a file."""
 FILE = "file"
 
 
 class Place(NamedTuple):
-    """Where a rank's flight recorders may be had."""
+    """Where to read a rank's flight recorders."""
 
     rank: int
     pid: int
     socket: str
-    """Of its worker server; empty where it has none."""
+    """Of its worker server; empty if it has none."""
 
 
 def command(python: str, places: Sequence[Place]) -> list[str]:
-    """What gives the recordings of one container; `python` is its interpreter."""
+    """The command that prints the recordings of one container; `python` is its interpreter."""
     return [python, "-c", PROGRAM, msgspec.json.encode([place._asdict() for place in places]).decode()]
 
 
 def recordings(outputs: Sequence[str]) -> list[Recording]:
-    """What the program wrote in each container: one value for each rank, process group and library. Files about a group of which
-    a worker server told are left out: they are older."""
-    told = [one for output in outputs for one in _told(output) if isinstance(one.get("dump"), dict)]
-    live = [found for one in told if one["source"] != FILE for found in of_dump(int(one["rank"]), one["dump"])]
+    """The recordings in the outputs of the program: one for each rank, process group and library. Files about a group that a
+    worker server reports are left out, as they are older."""
+    records = [one for output in outputs for one in _records(output) if isinstance(one.get("dump"), dict)]
+    live = [found for one in records if one["source"] != FILE for found in of_dump(int(one["rank"]), one["dump"])]
     groups = {(one.group, one.id) for one in live}
-    left = [found for one in told if one["source"] == FILE for found in of_dump(int(one["rank"]), one["dump"])]
+    left = [found for one in records if one["source"] == FILE for found in of_dump(int(one["rank"]), one["dump"])]
     return [*live, *(one for one in left if (one.group, one.id) not in groups)]
 
 
 def silent_ranks(outputs: Sequence[str], places: Sequence[Place]) -> dict[int, str]:
-    """The ranks that have a worker server and gave no call, each with the reason."""
+    """The ranks with a worker server but no recorded call, each with the reason."""
     given = {one.rank for one in recordings(outputs)}
     errors: dict[int, str] = {}
     answered: set[int] = set()
-    for one in (one for output in outputs for one in _told(output)):
+    for one in (one for output in outputs for one in _records(output)):
         if "error" in one:
             errors.setdefault(int(one["rank"]), str(one["error"]))
         else:
@@ -111,18 +110,18 @@ def silent_ranks(outputs: Sequence[str], places: Sequence[Place]) -> dict[int, s
     }
 
 
-def _told(output: str) -> Iterator[dict[str, Any]]:
+def _records(output: str) -> Iterator[dict[str, Any]]:
     for line in output.splitlines():
         try:
-            told = msgspec.json.decode(line)
+            record = msgspec.json.decode(line)
         except msgspec.DecodeError:
             continue
-        if isinstance(told, dict) and "rank" in told and "source" in told:
-            yield told
+        if isinstance(record, dict) and "rank" in record and "source" in record:
+            yield record
 
 
 def of_dump(rank: int, dump: dict[str, Any]) -> list[Recording]:
-    """The recordings in one rank's dump. gloo's entries stay `scheduled` for ever: only `retired` says that one is done."""
+    """The recordings in one rank's dump. gloo's entries stay `scheduled` forever: only `retired` says that one is done."""
     groups: dict[tuple[str, str], list[Collective]] = {}
     ids: dict[tuple[str, str], str] = {}
     for entry in dump.get("entries") or ():

@@ -1,4 +1,4 @@
-"""Evidence without credentials. Applied to all that was read before anything of it is shown, recorded or serialized. Pure."""
+"""Removes credentials from evidence, before any of it is shown, recorded or serialized. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OBJECTS = ("job", "pods", "events", "children", "workloads", "nodes", "neighbour
 
 
 def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
-    """The evidence without credentials; `secrets` are values of Secrets that containers get as variables. Fields that nobody
+    """The evidence without credentials; `secrets` are values of Secrets that containers get as variables. Fields that no rule
     reads and that may repeat credentials (managedFields, kubectl's last applied configuration) are left out."""
     known = _known(evidence, secrets)
 
@@ -41,10 +41,10 @@ def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
 
 
 def masked_verdicts(verdicts: Sequence[Verdict], evidence: Evidence) -> tuple[Verdict, ...]:
-    """Verdicts without the credentials that stand in the job and its pods by name: evidence of others may not be redacted."""
+    """Verdicts without the credentials in the job and its pods: evidence from other callers may not be redacted."""
     known = credentials([evidence.job, *evidence.pods]) if verdicts else set()
 
-    # Ranks that wait for another do it all at one place.
+    # Ranks that wait for another have the same texts.
     @cache
     def hidden(text: str) -> str:
         return masked(text, known)
@@ -61,7 +61,7 @@ def masked_verdicts(verdicts: Sequence[Verdict], evidence: Evidence) -> tuple[Ve
 
 
 def _known(evidence: Evidence, secrets: Collection[str]) -> set[str]:
-    """Credentials by value: those of Secrets, also line by line, and those that stand in the objects by name."""
+    """Credentials by value: those of Secrets, also line by line, and those in fields and variables of the objects."""
     known = credentials([evidence.job, *evidence.pods, *evidence.children])
     for value in secrets:
         known.update(part for part in (value, *value.splitlines()) if len(part) >= SHORTEST)

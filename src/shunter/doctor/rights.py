@@ -1,4 +1,4 @@
-"""What the user may do in a namespace, asked once (SelfSubjectRulesReview), so that the report can name what it may not."""
+"""The user's permissions in a namespace, by one SelfSubjectRulesReview, so that the report can name missing ones."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ REVIEWS = Resource("authorization.k8s.io", "v1", "SelfSubjectRulesReview", "self
 
 
 class Rights(Struct, frozen=True):
-    """The rules that a review answered; `is_known` is False where nobody would say, and the list may be incomplete."""
+    """The rules of a review; `is_known` is False if the review failed or is incomplete."""
 
     namespace: str
     rules: tuple[Json, ...] = ()
     is_known: bool = False
 
     def allows(self, verb: str, resource: str) -> bool:
-        """Whether it may be done to a resource of the core group, as far as is known: what is not known is tried."""
+        """Whether the rules allow this on a resource of the core group; True if they are not known."""
         if not self.is_known:
             return True
         return any(
@@ -33,19 +33,18 @@ class Rights(Struct, frozen=True):
         return f"you may not {doing} in {self.namespace}"
 
 
-def _has(values: list[str] | None, wanted: str) -> bool:
+def _has(values: list[str] | None, name: str) -> bool:
     return any(
-        value in ("*", wanted) or (value.startswith("*/") and value[1:] == f"/{wanted.partition('/')[2]}")
-        for value in values or ()
+        value in ("*", name) or (value.startswith("*/") and value[1:] == f"/{name.partition('/')[2]}") for value in values or ()
     )
 
 
 async def rights_in(client: Client, namespace: str) -> Rights:
-    """What the user may do there; not known where the server does not say."""
+    """The user's permissions there; not known if the server does not answer."""
     body = REVIEWS.typed({"spec": {"namespace": namespace}})
     try:
         status = (await client.create(REVIEWS, body)).get("status") or {}
     except ApiError:
         return Rights(namespace=namespace)
-    # An authorizer that cannot list its rules (a webhook, say) makes the answer incomplete: then only trying tells.
+    # An authorizer that cannot list its rules, such as a webhook, makes the review incomplete: then requests are just tried.
     return Rights(namespace=namespace, rules=tuple(status.get("resourceRules") or ()), is_known=not status.get("incomplete"))

@@ -1,6 +1,6 @@
-"""Takes the stacks of ranks by exec: of at most 64 pods, eight at a time. What may not be entered or has no py-spy is named.
+"""Samples the stacks of ranks by exec, of at most 64 pods, eight at a time. Pods that refuse it or lack py-spy are reported.
 
-py-spy is looked for in the image. Where that has none, it is copied there or run from an ephemeral container, as the user allows.
+If the image has no py-spy, it is copied into the container or run from an ephemeral one, if the user allows that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AT_ONCE = 8
 EXEC_SECONDS = 30.0
 LAST_LINES = 50
 PACE_SAMPLES = 13
-"""Further samples, when some ranks wait and something goes on: of a straggler two say nothing."""
+"""Further samples, if some ranks wait while the job makes progress: two do not show a straggler."""
 PACE_SECONDS = 0.4
 PROGRAM = "py-spy"
 COPY = "/tmp/shunter-py-spy"
@@ -70,20 +70,20 @@ class Sampler:
         self._evidence = evidence
         self._options = options
         self._debug: dict[str, str] = {}
-        """The ephemeral containers from which pods are looked at."""
+        """The ephemeral container of each pod that has one."""
         self._tried: set[str] = set()
-        """The pods that were to get one."""
+        """The pods for which one was requested."""
         self._namespace: str = evidence.job["metadata"]["namespace"]
         self._case = Case(evidence, evidence.at)
         self._program = {pod["metadata"]["name"]: PROGRAM for pod in self._pods}
         self._places: dict[str, list[recorder.Place]] = {}
-        """Where the flight recorders of each pod's ranks may be had."""
+        """Where to read the flight recorders of each pod's ranks."""
         self._missing: dict[str, Missing] = {}
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     @property
     def _pods(self) -> list[Json]:
-        """The pods to look at; of very many those whose log is oldest."""
+        """The pods to sample; if there are too many, those whose last log line is oldest."""
         running = [pod for pod in self._case.ranked if pod.get("status", {}).get("phase") == "Running"]
         lines = self._case.rank_lines
 
@@ -94,8 +94,7 @@ class Sampler:
         return sorted(running, key=last)[:MOST_PODS]
 
     async def sampled(self) -> Evidence:
-        """The evidence with two samples, the flight recorders, and more samples where one rank may keep
-        the others waiting."""
+        """The evidence with two samples, the flight recorders, and more samples if one rank may keep the others waiting."""
         rights = await rights_in(self._client, self._namespace)
         if not rights.allows("create", "pods/exec"):
             return self._with(Missing(what="stacks", why=rights.refusal("create", "pods/exec")))
@@ -113,7 +112,7 @@ class Sampler:
             for _ in range(PACE_SAMPLES):
                 await asyncio.sleep(PACE_SECONDS)
                 if (one := await self._sample(is_blocking=False)) is not None:
-                    # What a rank started says nothing of its pace, and may be ten times as many processes.
+                    # Children of a rank do not show its pace, and may be ten times as many processes.
                     samples.append(msgspec.structs.replace(one, processes=tuple(trainers(one))))
         if len(self._case.ranked) > MOST_PODS:
             why = f"{MOST_PODS} of {len(self._case.ranked)} pods were sampled: those that wrote least recently"
@@ -126,13 +125,13 @@ class Sampler:
         return msgspec.structs.replace(self._evidence, missing=(*self._evidence.missing, *missing))
 
     async def _sample(self, *, is_blocking: bool = True) -> Sample | None:
-        """One sample of all pods; None where no stack at all could be read."""
+        """One sample of all pods; None if no stack could be read."""
         pods = self._pods
-        seen, last_lines = await asyncio.gather(
+        samples, last_lines = await asyncio.gather(
             asyncio.gather(*(self._sampled(pod, is_blocking=is_blocking) for pod in pods)),
             asyncio.gather(*(self._last_line(pod) for pod in pods)) if is_blocking else _nothing(),
         )
-        processes = tuple(process for one in seen if one is not None for process in one.processes)
+        processes = tuple(process for one in samples if one is not None for process in one.processes)
         if not any(process.frames for process in processes):
             return None
         names = [pod["metadata"]["name"] for pod in pods]
@@ -179,8 +178,8 @@ class Sampler:
         elif not found.has_program:
             why = NOT_COPIED if _local_program() else NO_PROGRAM
             self._missing.setdefault("stacks", Missing(what="stacks", why=why, is_refused=False))
-        elif found.trouble and not any(process.frames for process in found.processes):
-            self._missing.setdefault("stacks", Missing(what="stacks", why=f"{name}: {found.trouble}", is_refused=False))
+        elif found.fault and not any(process.frames for process in found.processes):
+            self._missing.setdefault("stacks", Missing(what="stacks", why=f"{name}: {found.fault}", is_refused=False))
         return found
 
     async def _look(self, name: str, container: str, *, is_blocking: bool) -> stacks.ContainerSample:
@@ -190,7 +189,7 @@ class Sampler:
         found = stacks.container_sample(name, container, done.output.decode(errors="replace"))
         ranks = trainers(Sample(at=self._evidence.at, processes=found.processes))
         used = Counter(found.sockets.get(one.pid, "") for one in ranks)
-        # Of ranks that share an address, nobody knows whose server listens there.
+        # If ranks share an address, it is unknown whose server listens there.
         sockets = {pid: socket for pid, socket in found.sockets.items() if used[socket] == 1}
         self._places[name] = [
             recorder.Place(one.rank, one.pid, sockets.get(one.pid, "")) for one in ranks if one.rank is not None
@@ -198,12 +197,12 @@ class Sampler:
         return found
 
     def _copyable(self) -> bytes:
-        """py-spy of this machine, where it may be copied; empty otherwise."""
+        """py-spy of this machine, if it may be copied; empty otherwise."""
         path = _local_program() if self._options.allow_copy else None
         return path.read_bytes() if path is not None else b""
 
     async def _last_line(self, pod: Json) -> str:
-        """The time of the last line of a rank's log that is no warning; empty where it has none."""
+        """The time of the last line of a rank's log that is no warning; empty if there is none."""
         container = training_container(pod)
         chunks = self._client.logs(
             pod["metadata"]["name"], self._namespace, container=container, timestamps=True, tail_lines=LAST_LINES
@@ -215,8 +214,8 @@ class Sampler:
         return next((line.at for line in reversed(parsed(text)) if not is_warning(line.text)), "")
 
     async def _recordings(self) -> tuple[Recording, ...]:
-        """The flight recorders of ranks that offer them, or whose watchdog has written them. What was offered and is not there is
-        named."""
+        """The flight recorders of ranks that have a worker server, or whose watchdog has written files. Worker servers without a
+        recording are reported."""
 
         async def of(pod: Json) -> str:
             name = pod["metadata"]["name"]
@@ -242,7 +241,7 @@ class Sampler:
 
 
 def may_have_straggler(case: Case) -> bool:
-    """Whether some ranks wait, others do not, and something goes on all the same."""
+    """Whether some ranks wait and others do not, while the job makes progress."""
     ranks = group(case)
     if ranks is None or not ranks.is_whole or ranks.doing("starting", "rendezvous"):
         return False

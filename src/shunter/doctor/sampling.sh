@@ -1,5 +1,7 @@
-# Writes the Python processes of this container, one after another: P pid ppid state ticks switches, E variables that tell the rank,
-# G 1 with libcuda and 0 without, M 1 with a library of MPI, C the command line, S the stack as JSON of py-spy (the program in $1; empty for none), X why there is none. $2: options of py-spy.
+# Samples the Python processes of this container. $1 is py-spy (empty for none), $SPY_OPTIONS its options. One line each:
+#   H clock ticks per second, py-spy's path    P pid, parent, state, CPU ticks, voluntary context switches
+#   E a variable with the rank                 G 1 with libcuda loaded, 0 without        M 1 with a library of MPI
+#   C the command line                         S the stack, as JSON of py-spy            X why there is no stack
 spy=$1
 [ -n "$spy" ] && spy=$(command -v "$spy" 2>/dev/null)
 echo "H $(getconf CLK_TCK 2>/dev/null || echo 100) ${spy:-none}"
@@ -7,7 +9,7 @@ for d in /proc/[0-9]*; do
   p=${d#/proc/}
   x=$(readlink "$d/exe" 2>/dev/null) || continue
   case ${x##*/} in python*|pypy*) ;; *) continue ;; esac
-  # What started a program warm in place of a shell is no process of the program's.
+  # A warm start runs in the place of a shell (sh), and is no process of the program.
   [ "$(tr '\0' '\n' < "$d/cmdline" 2>/dev/null | head -n 1)" = sh ] && continue
   { read -r stat < "$d/stat"; } 2>/dev/null || continue
   set -- ${stat##*) }
@@ -23,11 +25,11 @@ for d in /proc/[0-9]*; do
   echo "C $(tr '\0\n' '  ' < "$d/cmdline" 2>/dev/null | cut -c 1-300)"
   if [ -n "$spy" ]; then
     # An interpreter that has only just started is not recognized: one more attempt.
-    if said=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1) \
-      || { sleep 0.3; said=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1); }; then
-      echo "S $(echo "$said" | tr -d '\n')"
+    if output=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1) \
+      || { sleep 0.3; output=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1); }; then
+      echo "S $(echo "$output" | tr -d '\n')"
     else
-      echo "X $(echo "$said" | tr '\n' ' ' | cut -c 1-300)"
+      echo "X $(echo "$output" | tr '\n' ' ' | cut -c 1-300)"
     fi
     # py-spy stops a process to read it. It shall not stay stopped if py-spy lets go before all of its threads have stopped.
     [ "$1" = T ] || kill -CONT "$p" 2>/dev/null

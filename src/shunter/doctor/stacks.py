@@ -1,4 +1,4 @@
-"""What the Python processes of a container do: the output of sampling.sh as values. Pure."""
+"""The Python processes of a container: parses the output of sampling.sh. Pure."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _LIBRARY = re.compile(r"site-packages|dist-packages|/lib(?:64)?/python\d|^<|^[^/
 
 
 class ContainerSample(NamedTuple):
-    """The processes of one container, and why stacks are missing where they are."""
+    """The processes of one container, and why stacks are missing."""
 
     processes: tuple[Process, ...]
     has_program: bool
     """Whether py-spy was found."""
-    trouble: str = ""
-    """What py-spy said of the first process whose stack it could not read."""
+    fault: str = ""
+    """py-spy's message about the first process whose stack it could not read."""
     sockets: dict[int, str] = {}
     """Addresses of torch's worker servers, by the process whose environment names one."""
 
 
 def script() -> str:
-    """The shell program that looks at the processes of a container."""
+    """The shell script that samples the processes of a container."""
     return resources.files("shunter.doctor").joinpath("sampling.sh").read_text()
 
 
@@ -41,8 +41,8 @@ def command(program: str, *, is_blocking: bool = True) -> list[str]:
 
 
 def container_sample(pod: str, container: str, output: str) -> ContainerSample:
-    """What the script wrote of a container."""
-    ticks, has_program, trouble = 100, False, ""
+    """The sample in the script's output."""
+    ticks, has_program, fault = 100, False, ""
     found: list[Process] = []
     sockets: dict[int, str] = {}
     for line in output.splitlines():
@@ -78,12 +78,12 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
         elif kind == "S" and found:
             found[-1] = msgspec.structs.replace(found[-1], frames=frames(rest))
         elif kind == "X":
-            trouble = trouble or re.sub(r"\s+", " ", rest).strip()
-    return ContainerSample(tuple(found), has_program, trouble, sockets)
+            fault = fault or re.sub(r"\s+", " ", rest).strip()
+    return ContainerSample(tuple(found), has_program, fault, sockets)
 
 
 def frames(dump: str) -> tuple[Frame, ...]:
-    """The main thread's calls in what `py-spy dump --json` wrote, innermost first; none of what it could not read."""
+    """The main thread's calls in the output of `py-spy dump --json`, innermost first; empty if it is not JSON."""
     try:
         threads = msgspec.json.decode(dump)
     except msgspec.DecodeError:

@@ -26,7 +26,7 @@ def report_lines(report: Report) -> Iterator[str]:
     for verdict in report.verdicts:
         yield from verdict_lines(verdict)
     if not report.verdicts:
-        yield "nothing wrong seen" if report.is_well else "no cause found in what was read"
+        yield "no problem found" if report.is_well else "no cause found in the evidence"
     for one in report.not_checked:
         yield f"not checked: {one.what} ({one.why}): {_rules(one)} cannot be judged"
 
@@ -54,7 +54,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def _who(ones: Sequence[Excerpt]) -> str:
-    """Whose evidence it is: ranks where it tells, else pods."""
+    """Whose evidence it is: ranks if known, else pods."""
     ranks = [one.rank for one in ones if one.rank is not None]
     if ranks and len(ranks) == len(ones):
         return f"{', '.join(spans(ranks))}: "

@@ -1,4 +1,4 @@
-"""What `shunter doctor` answers. The JSON of `-o json` is these types; ids are stable, texts are not."""
+"""The report of `shunter doctor`. `-o json` prints these types; ids are stable, texts are not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Excerpt(Struct, frozen=True):
     pod: str = ""
     container: str = ""
     at: str = ""
-    """RFC 3339; empty where the source gives no time."""
+    """RFC 3339; empty if the source has no time."""
     rank: int | None = None
 
 
@@ -39,7 +39,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     evidence: tuple[Excerpt, ...] = ()
     remedy: str = ""
     victims: tuple[int, ...] = ()
-    """Ranks that ended, or wait, only because of this."""
+    """Ranks that ended or wait only because of this."""
 
 
 class NotChecked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -49,11 +49,11 @@ class NotChecked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     why: str
     rules: tuple[str, ...]
     is_refused: bool = True
-    """Whether somebody refused it; False where it was not asked for, or is not served here."""
+    """Whether it was refused; False if it was not requested, or the cluster does not serve it."""
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True):
-    """What the diagnosis cost."""
+    """The time that the diagnosis took."""
 
     api: float = 0.0
     exec: float = 0.0
@@ -67,7 +67,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`PyTorchJob default/bert`."""
     state: str
     ranks: int
-    """How many the job has once all its pods are there; 0 where that is not known."""
+    """How many the job has once all its pods exist; 0 if that is not known."""
     at: datetime
     verdicts: tuple[Verdict, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
@@ -77,8 +77,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def exit_code(self) -> int:
-        """0 nothing wrong seen; 1 a cause is named; 3 something is wrong without a cause, or a source was refused that a rule
-        needed."""
+        """0 no problem found; 1 a cause is named; 3 something is wrong without a cause, or a source that a rule needs was
+        refused."""
         if any(one.confidence != "possible" for one in self.verdicts):
             return 1
         return 3 if self.verdicts or not self.is_well or any(one.is_refused for one in self.not_checked) else 0

@@ -1,10 +1,10 @@
 """What each rank does, by the stacks of two samples: starting, waiting for others, waiting for data, or its own work. Pure.
 
-A wait for the GPU does not show in a Python stack: CUDA waits in C, and keeps a CPU busy meanwhile. `Rank.spins` says what that
-looks like. So does a wait in a call of MPI, which asks for messages without rest.
+A wait for the GPU does not show in a Python stack: CUDA waits in C, and keeps a CPU busy. So does a wait in a call of MPI, which
+polls for messages. `Rank.spins` covers both.
 
-One sample lies: a rank that is still importing looks idle, and so does a straggler. So a rank counts only when it does the same
-in two samples, and the group only when nothing has gone on between them.
+One sample is not enough: a rank that is still importing looks idle, and so does a straggler. So a rank counts only if it does the
+same in two samples, and the group only if it made no progress between them.
 """
 
 from __future__ import annotations
@@ -49,25 +49,25 @@ _SIGNS = {
         r"|paddle/distributed/launch"
     ),
 }
-"""What a call is a sign of, by its file and function. Thousands of processes have the same few hundred calls."""
+"""What a call is a sign of, by its file and function."""
 INNERMOST = 4
-"""Calls from the innermost in which a wait must stand: an outer one is only where the work was started from."""
+"""The innermost calls, one of which must be the wait: outer ones only show where the work was started."""
 BUSY = 0.3
 """Share of the time between samples on a CPU from which a rank works, or is stuck in a loop."""
 IDLE = 0.05
-"""Share up to which it does nothing: its other threads may run now and then."""
+"""Share up to which a process counts as idle: its other threads may run now and then."""
 MESSAGE_SECONDS = 0.05
 """Lines closer than this are one message."""
 QUIET_GAPS = 3
-"""Gaps between log lines, the median, that silence must last before it says anything,"""
+"""Median gaps between log lines that silence must last to count,"""
 LEAST_SILENCE = 15.0
 """and seconds: one rank may be saving a checkpoint while the others wait."""
 UNBROKEN = 0.9
-"""Share of the time between samples on a CPU from which a process has not rested: CUDA waits for a GPU like that."""
+"""Share of the time between samples on a CPU from which a process ran all the time, as one does that waits for its GPU."""
 STOPPED = "T"
 """State of a process that a signal has stopped, in /proc/PID/stat."""
 LEAST_AGE = 90.0
-"""Seconds that ranks which have written nothing must have run."""
+"""Seconds that ranks must have run if they have logged nothing."""
 
 
 class Rank(NamedTuple):
@@ -79,24 +79,24 @@ class Rank(NamedTuple):
     first: Process
     last: Process
     children: tuple[Process, ...]
-    """Processes that it started, in the last sample."""
+    """Its child processes, in the last sample."""
     is_same: bool
     """Whether it did the same in both."""
     spins: bool = False
-    """Whether it stood at one line of its own code in both and ran all the time, as one that waits for its GPU, or in a call of
-    MPI. A long computation looks the same. False for a process that has loaded neither."""
+    """Whether it was at one line of its own code in both and ran all the time, as a rank does that waits for its GPU, or in a
+    call of MPI. A long computation looks the same. False for a process that has loaded neither."""
     may_go_on: bool = False
-    """Whether it may do what ends by itself: it, or a process that it started, uses a CPU or a disk or wakes often, as in a
-    download, or it compiles or saves. False of ranks that wait: in the rendezvous they wake to ask whether others have come."""
+    """Whether it may go on by itself: it or a descendant uses a CPU or a disk, or wakes often, as in a download, or it compiles
+    or saves. False for ranks that wait: in the rendezvous they wake to poll."""
 
     @property
     def place(self) -> Frame | None:
-        """The innermost call of the program's own code."""
+        """The program's innermost call."""
         return place(self.last.frames)
 
     @property
     def is_asleep(self) -> bool:
-        """Whether it was so in both: what runs, waits for a CPU or for a disk waits for no rank. Who waits for a GPU may run."""
+        """Whether it slept in both samples, or waits for its GPU. A process that runs or waits for a disk waits for no rank."""
         return self.first.state == self.last.state == "S" or _has("cuda wait", self.last.frames[:2])
 
     @property
@@ -120,7 +120,7 @@ class Group(NamedTuple):
     """Whether there is a stack of each rank of the job in both."""
 
     def doing(self, *what: Doing) -> list[Rank]:
-        """Those that do one of `what`, in the order of their ranks."""
+        """The ranks that do one of `what`, in their order."""
         return [rank for rank in self.ranks if rank.doing in what]
 
 
@@ -151,7 +151,7 @@ def _group(case: Case) -> Group | None:
             does = "own"  # wherever it was then
         spins = same and does == "own" and _spins(earlier, process, seconds)
         may_go_on = False
-        if does in ("own", "data"):  # Of ranks that wait nobody asks, and there may be thousands with eight processes each.
+        if does in ("own", "data"):  # Not needed of waiting ranks, of which there may be thousands with eight processes each.
             own = [process]
             for one in own:
                 own += started.get((one.pod, one.pid), ())
@@ -163,8 +163,7 @@ def _group(case: Case) -> Group | None:
 
 
 def trainers(sample: Sample) -> list[Process]:
-    """The processes that are ranks: with a rank in their environment and no such parent, else those of a pod that nobody started
-    but a launcher."""
+    """The processes that are ranks: those that are no launcher, and whose parent is a launcher or unknown."""
     by_pid = {(one.pod, one.pid): one for one in sample.processes}
     known: dict[int, bool] = {}
 
@@ -183,12 +182,12 @@ def trainers(sample: Sample) -> list[Process]:
 
 
 def is_agent(process: Process) -> bool:
-    """Whether it is a launcher that waits for the ranks which it started."""
+    """Whether it is a launcher that waits for the ranks that it started."""
     return _has("agent", process.frames)
 
 
 def ranked(case: Case) -> list[tuple[int, Process]]:
-    """The processes that are ranks in the second sample, each with its number, without those whose number is not known."""
+    """The ranks of the second sample, each with its number; without those whose number is unknown."""
     return case.once(_ranked)
 
 
@@ -200,7 +199,7 @@ def _ranked(case: Case) -> list[tuple[int, Process]]:
 
 
 def _rank_of(case: Case, process: Process, *, is_alone: bool) -> int | None:
-    """By the process's own environment, else by its pod, when it is the only one there. Of MPI the pod does not tell: mpirun
+    """The rank by the process's own environment, else by its pod, if it is the only rank there. Not by the pod with MPI: mpirun
     decides where each rank runs."""
     own = case.ranks.get(process.pod, ())
     if process.rank is not None and (process.rank in own or not own or not is_alone or process.uses_mpi):
@@ -210,7 +209,7 @@ def _rank_of(case: Case, process: Process, *, is_alone: bool) -> int | None:
 
 @lru_cache(maxsize=2**12)
 def doing(frames: tuple[Frame, ...]) -> Doing:
-    """What a stack, innermost call first, says that a process does. Most ranks of a job have the same."""
+    """What a process does, by its stack with the innermost call first. Cached, as most ranks of a job have the same."""
     near = frames[:INNERMOST]
     if _has("starting", frames):
         return "starting"
@@ -234,18 +233,18 @@ def _signs(file: str, function: str) -> frozenset[str]:
 
 
 def place(frames: Sequence[Frame]) -> Frame | None:
-    """The innermost call of the program's own code, of a stack with the innermost call first; None where it has none."""
+    """The program's innermost call, of a stack with the innermost call first; None if it has none."""
     return next((frame for frame in frames if frame.is_own), None)
 
 
 def _point(frames: tuple[Frame, ...]) -> object:
-    """Where a process stands: what it does, its innermost calls, and the line of its own code."""
+    """Where a process is: what it does, its innermost calls, and the line of its own code."""
     return doing(frames), place(frames), [(frame.file, frame.function) for frame in frames[:INNERMOST]]
 
 
 def _waits_in_library(first: Process, last: Process, seconds: float) -> bool:
-    """Whether a process rests in a call in which its framework computes, and waits for other ranks: XGBoost, TensorFlow and JAX
-    exchange what they need from others in there, without a call of its own in the stack."""
+    """Whether a process rests in a call in which its framework computes or waits for other ranks: XGBoost, TensorFlow and JAX
+    communicate in there, without a Python call of its own."""
     is_in_call = _has("computes or waits", last.frames[:1])
     return is_in_call and first.state == last.state == "S" and last.cpu_seconds - first.cpu_seconds <= IDLE * seconds
 
@@ -273,8 +272,8 @@ def _is_active(first: Process | None, last: Process, seconds: float) -> bool:
 
 
 def has_gpu_waits(ranks: Group) -> bool:
-    """Whether ranks that use CUDA have run from one sample to the other while others mostly rested: some may wait for their GPUs,
-    and so for the others. Where they stand does not matter, as they may go on."""
+    """Whether ranks that use CUDA ran all the time between the samples while others mostly rested: they may wait for their GPUs,
+    and so for the others, at any line."""
     runs = any(one.last.uses_cuda and one.cpu_seconds >= UNBROKEN * ranks.seconds for one in ranks.ranks)
     return runs and any(one.cpu_seconds < BUSY * ranks.seconds for one in ranks.ranks)
 
@@ -288,7 +287,7 @@ def stands(rank: Rank) -> str:
 
 
 def read_at(rank: Rank) -> str:
-    """What to do about a rank that others wait for: its line; empty where no line of the program is known."""
+    """The remedy for a rank that others wait for: which line to read; empty if no line of the program is known."""
     if rank.is_stopped:
         return "Find out what stopped it (SIGSTOP, a debugger, a profiler), and resume it: kill -CONT in its container."
     frame = rank.place
@@ -314,7 +313,7 @@ def collective(rank: Rank) -> str:
 
 
 def called(rank: Rank) -> str:
-    """`, called from main (train.py:55)`, to stand behind a call; empty where no line of the program is known."""
+    """`, called from main (train.py:55)`, to append to a call; empty if no line of the program is known."""
     found = rank.place
     return f", called from {where(found)}" if found is not None else ""
 
@@ -325,26 +324,26 @@ def where(frame: Frame) -> str:
 
 
 class Progress(NamedTuple):
-    """Whether anything went on between the samples."""
+    """Whether the job made progress between the samples."""
 
     is_made: bool
     is_comparable: bool
-    """Whether logs or recorders would have told: silence of ranks that never wrote says nothing."""
+    """Whether logs would have shown it: ranks that never logged a line show nothing."""
     text: str
-    """What proves that there was none."""
+    """The evidence that there was none."""
 
 
 def progress(case: Case, ranks: Group) -> Progress:
-    """By new log lines, by how long logs are silent, and by whether ranks in a collective were woken. What cannot be known yet,
-    since ranks have only just started or written, counts as progress."""
+    """By new log lines, by how long logs are silent, and by whether ranks in a collective were woken. Ranks that have only just
+    started or logged a line count as making progress."""
     first, last = case.evidence.samples[0], case.evidence.samples[1]
     if any(at != first.last_lines.get(pod) for pod, at in last.last_lines.items()):
         return Progress(True, True, "")
-    # A collective that goes on wakes its ranks at each step. In the rendezvous they poll.
+    # A collective that completes wakes its ranks. In the rendezvous they poll.
     woken = [rank for rank in ranks.doing("collective") if rank.last.switches - rank.first.switches > ranks.seconds]
     silence, gap = quiet(case, last.at)
     if silence is None:
-        # On a busy machine a start takes minutes, in which ranks that read libraries stand on the same line in both samples.
+        # On a busy machine a start takes minutes, in which ranks that load libraries are at the same line in both samples.
         starts = age(case, last.at) < LEAST_AGE or not all(rank.is_asleep for rank in ranks.doing("collective", "rendezvous"))
         return Progress(bool(woken) or starts, False, "no rank has written anything that could be compared")
     if silence < max(LEAST_SILENCE, QUIET_GAPS * (gap or 0)):
@@ -353,7 +352,7 @@ def progress(case: Case, ranks: Group) -> Progress:
 
 
 def _times(lines: Sequence[Line]) -> list[datetime]:
-    """When those of the lines were written that are no warnings."""
+    """The times of the lines that are no warnings."""
     return [at for line in lines if line.at and not is_warning(line.text) and (at := time_of(line.at)) is not None]
 
 
@@ -369,15 +368,15 @@ def age(case: Case, now: datetime) -> float:
 
 
 def quiet(case: Case, now: datetime) -> tuple[float | None, float | None]:
-    """Seconds since any rank wrote a line that is no warning, and the median gap between the lines of the rank that writes least
-    often; None where nothing tells."""
+    """Seconds since any rank logged a line that is no warning, and the median gap between the lines of the rank that logs least
+    often; None if unknown."""
     last, gap = case.once(_pace)
     return None if last is None else (now - last).total_seconds(), gap
 
 
 def _pace(case: Case) -> tuple[datetime | None, float | None]:
-    """When a rank last wrote a line that is no warning, and the median gap: by the last lines of each log, or by all where those
-    are only warnings, or one message (a table of layers, for example), which tell no pace."""
+    """When a rank last logged a line that is no warning, and the median gap: by the last lines of each log, or by all if those
+    are only warnings, or one message (a table of layers, for example), which show no pace."""
     last, gaps = None, []
     for pod, lines in case.last_lines.items():
         times = _times(lines)
@@ -393,5 +392,5 @@ def _pace(case: Case) -> tuple[datetime | None, float | None]:
 
 
 def _steps(times: Sequence[datetime]) -> list[float]:
-    """The seconds between messages. Lines of one message come at once."""
+    """The seconds between messages; the lines of one message come at once."""
     return [seconds for one, other in pairwise(times) if (seconds := (other - one).total_seconds()) > MESSAGE_SECONDS]

@@ -1,9 +1,8 @@
-"""The rules, in the order in which their verdicts are told: K what the cluster says, T what logs say, H stacks, S pace.
+"""The rules, in the order of their verdicts: K by the cluster's objects, T by logs, H by stacks, S by pace.
 
-A rule is a module with `RULE`: an id, what it needs, and a pure function. A module that is put into one of the folders
-takes part. Its cases are data: recordings of live jobs in tests/doctor/corpus, found by the rule's id in expected.yaml, and
-small ones and near misses in tests/doctor/rule_cases.py, which test_rules.py reads. What else is held of a rule is in
-tests/doctor/rules, in a file of its name.
+A rule is a module with `RULE` in one of the folders: an id, what it needs, and a pure function. Its cases are data: recordings of
+live jobs in tests/doctor/corpus, with the rule's id in expected.yaml, and small ones and near misses in
+tests/doctor/rule_cases.py, which test_rules.py reads. Further tests of a rule are in tests/doctor/rules, in a file of its name.
 """
 
 import importlib

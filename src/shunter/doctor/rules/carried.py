@@ -1,4 +1,4 @@
-"""Verdicts that carry what `operator.causes` has decided; nothing is decided here."""
+"""Verdicts about causes that `operator.causes` has decided."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shunter.operator.causes.events import event_time
 
 
 def of_blocked_pods(case: Case, id: str, title: str, words: Sequence[str], *, state: str) -> list[Verdict]:
-    """One verdict for each text that the causes named by `words` have; `state` says of a pod how far it is."""
+    """One verdict for each text of the causes named by `words`; `state` describes the pods in the evidence."""
     return [
         Verdict(
             id=id,
@@ -32,12 +32,10 @@ def of_job(case: Case, id: str, title: str, words: Sequence[str]) -> list[Verdic
     cause = case.cause
     if cause is None or cause.who or cause.word not in words:
         return []
-    said = max(
-        (event for event in case.evidence.events if cause.text in str(event.get("message", ""))), key=event_time, default=None
-    )
-    if said is not None:
+    event = max((one for one in case.evidence.events if cause.text in str(one.get("message", ""))), key=event_time, default=None)
+    if event is not None:
         excerpt = Excerpt(
-            source="event", text=f"{said.get('reason')}: {str(said['message']).strip()}", at=event_time(said).isoformat()
+            source="event", text=f"{event.get('reason')}: {str(event['message']).strip()}", at=event_time(event).isoformat()
         )
     else:
         excerpt = Excerpt(source="job", text=f"{case.job['kind']} {case.overview.name}: {case.overview.state}")

@@ -1,4 +1,4 @@
-"""What a rule is: an id, what it needs, and a pure function from a case to its verdicts."""
+"""A rule: an id, the sources that it needs, and a pure function from a case to its verdicts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from shunter.operator.overview import member
 
 
 def nothing(case: Case) -> tuple[str, ...]:
-    """No source: such a rule goes by what is there, and is never listed as not checked."""
+    """No source: the rule uses what there is, and is never listed as not checked."""
     return ()
 
 
 def pods_and_events(case: Case) -> tuple[str, ...]:
-    """For what only a job that does not run in full can have; of events nothing is asked where the pods say it all."""
+    """For faults of jobs that do not run in full; without events if the pods suffice."""
     if case.overview.is_finished or (case.runs_in_full and not case.crash_loops):
         return ("pods",) if case.evidence.lacks("pods") else ()
     return ("pods", "events")
 
 
 def logs_of_failures(case: Case) -> tuple[str, ...]:
-    """For what stands in the last lines of a container that failed."""
+    """For messages in the last lines of a container that failed."""
     return ("pods", "logs") if case.overview.state == "Failed" or case.failures else ("pods",)
 
 
@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     needs: Callable[[Case], tuple[str, ...]] = nothing
     """The sources without which it cannot be judged in this case."""
     yields: bool = False
-    """Whether it only says how containers ended: left out for pods of which another rule says why."""
+    """Whether it only says how containers ended: left out for pods if another rule says why."""
     explains: bool = False
     """Whether its verdicts say why the containers of their pods ended."""
 
@@ -48,7 +48,7 @@ def of_pods(source: str, text: str, pods: Sequence[str]) -> tuple[Excerpt, ...]:
 
 
 def of_error(ending: Ending) -> Excerpt:
-    """The line that says how a container ended: of its log, else of its status."""
+    """How a container ended, as one line of its log, else of its status."""
     rank = ending.failed_ranks[0] if len(ending.failed_ranks) == 1 else None
     if ending.error is not None:
         return Excerpt(
@@ -59,7 +59,7 @@ def of_error(ending: Ending) -> Excerpt:
 
 
 def logs_command(case: Case, ending: Ending, *options: str) -> str:
-    """The command that shows the log of a container that ended. Its `--rank` is that of the pod, which may hold several ranks."""
+    """The command that shows the log of a container that ended. Its `--rank` is the pod's, which may have several ranks."""
     pod = case.pod(ending.pod)
     place = member(case.job, pod).rank if pod else next(iter(ending.ranks), None)
     rank = ("--rank", str(place)) if place is not None else ()
@@ -67,12 +67,12 @@ def logs_command(case: Case, ending: Ending, *options: str) -> str:
 
 
 def ranks_of(endings: Sequence[Ending]) -> tuple[int, ...]:
-    """The ranks that failed, sorted, each once; empty where no container is a rank's."""
+    """The ranks that failed, sorted, each once; empty if no container has a rank."""
     return tuple(sorted({rank for one in endings for rank in one.failed_ranks}))
 
 
 def who(endings: Sequence[Ending]) -> str:
-    """Their ranks, as `ranks 0 and 2`; of containers that are no rank, as a launcher's or a sidecar's, the first with its pod."""
+    """Their ranks, as `ranks 0 and 2`; for containers without a rank, as a launcher's or a sidecar's, the first with its pod."""
     ranks = ranks_of(endings)
     if ranks:
         return rank_list(ranks)

@@ -90,10 +90,10 @@ def test_of_logs_that_could_not_be_read_nothing_is_said() -> None:
 @pytest.mark.parametrize(
     ("why", "remedy"),
     [
-        (NO_EXEC, "Run shunter doctor without --no-exec, so that it can take stacks."),
+        (NO_EXEC, "Run shunter doctor without --no-exec, so that it can sample stacks."),
         (
             "no Python process runs in the containers that train",
-            "Look at what the processes do, from inside a pod: kubectl exec -it -n n j-master-0 -- sh",
+            "Inspect the processes from inside a pod: kubectl exec -it -n n j-master-0 -- sh",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""K: what the cluster says.
+"""K: rules by pods, events and other objects of the cluster.
 
 k01_claim, k02_room, k03_source, k04_command    PersistentVolumeClaims; no node; ConfigMaps, Secrets, images; a missing command
 k05_host_memory, k06_bus_error, k07_loop        OOMKilled; /dev/shm; CrashLoopBackOff

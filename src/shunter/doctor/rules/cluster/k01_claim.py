@@ -1,6 +1,6 @@
 """K01: a PersistentVolumeClaim that the pods mount does not exist, or has no volume yet.
 
-Does not claim that the provisioner is broken: of a claim that is there it says only that it is not bound.
+Does not claim that the provisioner is broken: of an existing claim it only says that it is not bound.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _NAME = re.compile(r"PersistentVolumeClaim (\S+) does not exist")
 
 def judge(case: Case) -> list[Verdict]:
     """By the causes of blocked pods and the claims: which claim is missing, or has no volume yet, with its phase and storage
-    class. A claim that is there by now gives no verdict; a missing one is only likely where claims could not be read. Never why a
-    claim is not bound."""
+    class. No verdict about a claim that exists by now; only likely if claims could not be read. Never why a claim is not
+    bound."""
     missing = [
-        _looked_up(case, one) for one in of_blocked_pods(case, "K01", "CANNOT START", ("MissingClaim",), state="not scheduled")
+        _verified(case, one) for one in of_blocked_pods(case, "K01", "CANNOT START", ("MissingClaim",), state="not scheduled")
     ]
     unbound = of_blocked_pods(case, "K01", "CANNOT START", ("UnboundClaim",), state="not scheduled")
     return [*(one for one in missing if one is not None), *(_with_claims(case, one) for one in unbound)]
 
 
-def _looked_up(case: Case, verdict: Verdict) -> Verdict | None:
-    """The verdict, if the claim is really not there: a scheduler's condition may be older than the claim."""
+def _verified(case: Case, verdict: Verdict) -> Verdict | None:
+    """The verdict, if the claim does not exist: a scheduler's condition may be older than the claim."""
     if case.evidence.lacks("persistentvolumeclaims"):
         return msgspec.structs.replace(verdict, confidence="likely")
     match = _NAME.search(verdict.cause)
@@ -61,7 +61,7 @@ def _class(claim: Json) -> str:
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Claims are asked for only where a pod waits for one."""
+    """Claims, only if a pod waits for one."""
     waits = case.pods_blocked_by(("MissingClaim", "UnboundClaim"))
     return (*pods_and_events(case), *(("persistentvolumeclaims",) if waits else ()))
 

@@ -1,7 +1,6 @@
 """K02: no node has room for a pod or satisfies its constraints.
 
-Does not say that waiting helps when no node's allocatable suffices, nor that the cluster has none when an
-autoscaler may add some.
+Does not say that waiting helps if no node's allocatable suffices, nor that the cluster has none if an autoscaler may add some.
 """
 
 from __future__ import annotations
@@ -27,32 +26,32 @@ MOST_HOLDERS = 3
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the scheduler's message, what nodes have allocatable and what other pods ask for: who holds what is insufficient. The
-    scheduler's words alone where nodes were not read. Never that waiting helps where no node is large enough."""
+    """By the scheduler's message, the allocatable of nodes and the requests of other pods: which pods hold the resource. By the
+    scheduler's message alone if nodes were not read. Never that waiting helps if no node is large enough."""
     found = of_blocked_pods(case, "K02", "CANNOT BE PLACED", ("Unschedulable",), state="not scheduled")
     return [_with_room(case, verdict) for verdict in found]
 
 
 def _with_room(case: Case, verdict: Verdict) -> Verdict:
-    """What the nodes have of what is insufficient."""
+    """The verdict with the pod's request, and what the nodes have of that resource."""
     name = next(iter(_INSUFFICIENT.findall(verdict.cause)), "")
     if not name or not case.evidence.nodes:
         return verdict
-    wanted = max((amounts(case.pod(pod)["spec"]).get(name, Fraction(0)) for pod in verdict.pods), default=Fraction(0))
+    request = max((amounts(case.pod(pod)["spec"]).get(name, Fraction(0)) for pod in verdict.pods), default=Fraction(0))
     most = max(allocatable(node, name) for node in case.evidence.nodes)
-    said = Excerpt(source="scheduler", text=verdict.cause)
-    if most < wanted:
-        text = f"a pod requests {_amount(name, wanted)} {name}, and no existing node has more than {_amount(name, most)}"
+    excerpt = Excerpt(source="scheduler", text=verdict.cause)
+    if most < request:
+        text = f"a pod requests {_amount(name, request)} {name}, and no existing node has more than {_amount(name, most)}"
         remedy = verdict.remedy if "autoscaler" in verdict.remedy else "Request less in the pod template, or add a larger node."
-        return msgspec.structs.replace(verdict, cause=text, remedy=remedy, evidence=(*verdict.evidence, said))
+        return msgspec.structs.replace(verdict, cause=text, remedy=remedy, evidence=(*verdict.evidence, excerpt))
     holders = _holders(case, name)
     held = f": {holders} hold them" if holders else ""
-    text = f"a pod requests {_amount(name, wanted)} {name}, and no node has that much left{held}"
-    return msgspec.structs.replace(verdict, cause=text, evidence=(*verdict.evidence, said))
+    text = f"a pod requests {_amount(name, request)} {name}, and no node has that much left{held}"
+    return msgspec.structs.replace(verdict, cause=text, evidence=(*verdict.evidence, excerpt))
 
 
 def _holders(case: Case, name: str) -> str:
-    """Who holds most of the resource, with the amounts."""
+    """The owners of the pods that hold most of the resource, with the amounts."""
     held: dict[str, Fraction] = {}
     for pod in case.evidence.neighbours:
         if pod_has_ended(pod):
@@ -66,7 +65,7 @@ def _holders(case: Case, name: str) -> str:
 
 
 def amounts(spec: Json) -> dict[str, Fraction]:
-    """What a pod requests."""
+    """The requests of a pod, by resource."""
     return requested(msgspec.convert(spec, PodRequests, strict=False))
 
 
@@ -75,12 +74,12 @@ def _amount(name: str, amount: Fraction) -> str:
 
 
 def insufficient(messages: Sequence[str]) -> bool:
-    """Whether a scheduler says that there is too little of something."""
+    """Whether the messages of a scheduler name an insufficient resource."""
     return any(_INSUFFICIENT.search(message) for message in messages)
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Nodes are asked for only where the scheduler says that there is too little of something."""
+    """Nodes, only if the scheduler names an insufficient resource."""
     texts = [text for _, text, _ in case.pods_blocked_by(("Unschedulable",))]
     return (*pods_and_events(case), *(("nodes",) if insufficient(texts) else ()))
 

@@ -1,6 +1,6 @@
-"""K03: a ConfigMap, a Secret, a key of one or an image is not there, or a volume cannot be mounted.
+"""K03: a ConfigMap, a Secret, a key of one or an image does not exist, or a volume cannot be mounted.
 
-Says what the node says. Does not say which other keys exist, nor why a registry refuses: 401 and 404 look alike on some.
+In the node's words. Does not say which other keys exist, nor why a registry refuses: some answer 401 and 404 alike.
 """
 
 from __future__ import annotations

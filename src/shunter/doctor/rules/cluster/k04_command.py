@@ -1,4 +1,4 @@
-"""K04: a container's command is not there, or cannot be executed."""
+"""K04: a container's command does not exist, or cannot be executed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODES = {126: "cannot be executed", 127: "was not found", 128: "cannot be starte
 
 def judge(case: Case) -> list[Verdict]:
     """By containers that cannot start, and failures with a runtime's reason or exit code 126, 127 or 128. Names the command only
-    as far as the runtime's message, or the last lines of the log, do."""
+    if the runtime's message, or the last lines of the log, do."""
     live = of_blocked_pods(case, "K04", "CANNOT START", ("StartError",), state="not started")
     groups = grouped_by((ending for ending in case.failures if ending.reason in REASONS or ending.exit_code in CODES), _text)
     ended = [
@@ -39,9 +39,9 @@ def judge(case: Case) -> list[Verdict]:
 def _text(ending: Ending) -> str:
     if ending.reason in REASONS and ending.message.strip():
         return ending.message.strip().splitlines()[0]
-    said = next((line for line in reversed(ending.last_lines) if "not found" in line or "ermission denied" in line), "")
+    line = next((one for one in reversed(ending.last_lines) if "not found" in one or "ermission denied" in one), "")
     command = CODES.get(ending.exit_code, "cannot be started")
-    return f"a command {command} (exit code {ending.exit_code}){f': {said.strip()}' if said else ''}"
+    return f"a command {command} (exit code {ending.exit_code}){f': {line.strip()}' if line else ''}"
 
 
 RULE = Rule("K04", judge, pods_and_events, explains=True)

@@ -1,7 +1,7 @@
 """K05: a container exceeded its memory limit.
 
-Does not say which process used it, nor that GPU memory is short; exit code 137 alone is no proof:
-`kill -9` and evictions give it too.
+Does not say which process used it, nor that GPU memory is short. Exit code 137 alone proves nothing: `kill -9` and evictions have
+it too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ REASON = "OOMKilled"
 
 
 def judge(case: Case) -> list[Verdict]:
-    """One verdict for each memory limit that containers exceeded, by the reason OOMKilled alone: exit code 137 proves nothing.
-    Never which process used the memory."""
+    """By the reason OOMKilled alone: one verdict for each memory limit that containers exceeded. Never which process used it."""
     groups = grouped_by((ending for ending in case.failures if ending.reason == REASON), lambda ending: _limit(case, ending))
     return [_verdict(limit, ones) for limit, ones in groups.items()]
 

@@ -1,6 +1,6 @@
 """K06: a bus error, mostly because /dev/shm is too small.
 
-Does not name shared memory when a volume is mounted at /dev/shm and no message of torch says so.
+Does not blame shared memory if a volume is mounted at /dev/shm and no message of torch says so.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ REMEDY = "Mount an emptyDir with medium Memory at /dev/shm; it counts against li
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By what torch said at the end, exit code 135, and the mounts at /dev/shm. Certain only where torch says so; only possible
-    where it does not and a volume is mounted there."""
+    """By torch's last message, exit code 135, and the mounts at /dev/shm. Certain only if torch says so; only possible if it does
+    not and a volume is mounted there."""
     groups: dict[tuple[bool, bool], list[Ending]] = {}
     for ending in case.reasons:
         says_so = lacks_shared_memory(ending)
@@ -34,7 +34,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def lacks_shared_memory(ending: Ending) -> bool:
-    """Whether torch said so at the end: its files there have no directory in their names."""
+    """Whether torch says so at the end. It names its files in /dev/shm without the directory."""
     return _TORCH.search("\n".join((ending.whole, *ending.last_lines))) is not None
 
 

@@ -1,13 +1,13 @@
-"""K07: a container fails again and again.
+"""K07: a container fails repeatedly.
 
-Says that it is the same error each time only where the logs of two runs say so; an exit code alone is not the same error.
+Calls it the same error each time only if the logs of two runs show it; an equal exit code is not the same error.
 """
 
 from __future__ import annotations
 
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
-from shunter.doctor.endings import Ending, said_in
+from shunter.doctor.endings import Ending, last_error_in
 from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of, who
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
@@ -16,8 +16,7 @@ from shunter.operator.overview import limits
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By restarts and pods that failed again, the ranks first: who fails again and again. With the same error only where two of
-    its runs say so: an exit code is not an error."""
+    """By restarts and replaced pods that failed: who fails repeatedly, ranks first."""
     loops = _loops(case)
     if not loops:
         return []
@@ -32,10 +31,10 @@ def _loops(case: Case) -> list[Ending]:
 
 
 def _again(case: Case, ending: Ending) -> str:
-    """The error that two runs have in common; empty where their logs do not show one."""
+    """The error that two runs have in common; empty if their logs do not show one."""
     texts = [case.logs.get((ending.pod, ending.container, previous)) for previous in (False, True)]
-    lines = [said for text in texts if text is not None and (said := said_in(text))]
-    by_rank = [one.said for one in case.endings if one.ranks == ending.ranks and one.said]
+    lines = [line for text in texts if text is not None and (line := last_error_in(text))]
+    by_rank = [one.log_error for one in case.endings if one.ranks == ending.ranks and one.log_error]
     same = lines if len(lines) > 1 else by_rank
     return same[0] if len(same) > 1 and len(set(same)) == 1 else ""
 
@@ -44,7 +43,7 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     ranks = ranks_of(ones)
     codes = {one.exit_code for one in ones}
     ends = "end" if len(ranks) > 1 else "ends"
-    last = {one.said for one in ones if one.said}
+    last = {one.log_error for one in ones if one.log_error}
     how = f"with {text} each time" if text else f"repeatedly{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
     if not text and len(last) == 1:
         how += f", the last time with {last.pop()}"
@@ -64,9 +63,9 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
 
 
 def _restarts(case: Case, ending: Ending) -> Excerpt:
-    said = limits(case.job)
+    limit = limits(case.job)
     restarted = f"restarted {ending.restarts} times" if ending.restarts else "recreated after it failed"
-    (excerpt,) = of_pods("pod", f"{restarted}{f'; {said}' if said else ''}", [ending.pod])
+    (excerpt,) = of_pods("pod", f"{restarted}{f'; {limit}' if limit else ''}", [ending.pod])
     return excerpt
 
 

@@ -1,6 +1,6 @@
-"""K08: a pod was evicted, preempted or drained, or its node went.
+"""K08: a pod was evicted, preempted or drained, or its node is gone.
 
-Does not call a node spot unless its labels say so, and names who preempted only where the scheduler's event does.
+Does not call a node spot unless its labels say so, and names the preemptor only if the scheduler's event does.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ EVENTS = {
     "Preempted": DISRUPTIONS["PreemptionByScheduler"],
     "TaintManagerEviction": DISRUPTIONS["DeletionByTaintManager"],
 }
-_TOLD = re.compile(r"Pod (\S+) is deleted: (.*)", re.DOTALL)
-"""What our operator says of it on the job, with the pod's condition's reason and message."""
+_DELETED = re.compile(r"Pod (\S+) is deleted: (.*)", re.DOTALL)
+"""The event of our operator on the job; its reason is that of the pod's condition, which also has the message."""
 SPOT = {
     "karpenter.sh/capacity-type": "spot",
     "eks.amazonaws.com/capacityType": "SPOT",
@@ -53,7 +53,7 @@ REMEDIES = (
 
 
 class Disruption(Struct, frozen=True):
-    """One pod that was taken away."""
+    """One disrupted pod."""
 
     pod: str
     text: str
@@ -63,8 +63,8 @@ class Disruption(Struct, frozen=True):
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By pods, events and nodes: who was evicted, preempted or deleted, or whose node is gone, one verdict for each way. Nothing
-    of a job that has succeeded or runs in full. Calls a node spot capacity only by its labels."""
+    """By pods, events and nodes: which pods were evicted, preempted or deleted, or lost their node, one verdict for each way.
+    None for a job that has succeeded or runs in full."""
     if case.overview.state == "Succeeded" or (case.runs_in_full and not case.overview.is_finished):
         return []
     found = grouped_by([*_of_pods(case), *_of_events(case), *_of_nodes(case)], lambda one: one.pod)
@@ -116,14 +116,14 @@ def _of_pods(case: Case) -> Iterator[Disruption]:
 
 
 def _of_events(case: Case) -> Iterator[Disruption]:
-    """Of pods that may be gone: an event outlives its pod."""
+    """By events, also of pods that are gone: an event outlives its pod."""
     there = {pod["metadata"]["uid"] for pod in case.pods}
     for event in case.evidence.events:
         about = event.get("involvedObject", {})
-        told = _TOLD.match(str(event.get("message", ""))) if about.get("uid") == case.job["metadata"].get("uid") else None
-        if told is not None and event.get("reason") in DISRUPTIONS:
+        deleted = _DELETED.match(str(event.get("message", ""))) if about.get("uid") == case.job["metadata"].get("uid") else None
+        if deleted is not None and event.get("reason") in DISRUPTIONS:
             at = event_time(event).isoformat()
-            yield Disruption(pod=told[1], text=DISRUPTIONS[event["reason"]], message=told[2], at=at, source="event")
+            yield Disruption(pod=deleted[1], text=DISRUPTIONS[event["reason"]], message=deleted[2], at=at, source="event")
             continue
         if event.get("reason") not in EVENTS or about.get("kind", "Pod") != "Pod":
             continue
@@ -150,7 +150,7 @@ def _was_pod(case: Case, name: str, event: Json) -> bool:
 
 
 def _of_nodes(case: Case) -> Iterator[Disruption]:
-    """Pods whose node is gone or does not answer. Only where nodes could be read."""
+    """Pods whose node is gone or not ready, if nodes could be read."""
     if not case.evidence.nodes:
         return
     nodes = {node["metadata"]["name"]: node for node in case.evidence.nodes}

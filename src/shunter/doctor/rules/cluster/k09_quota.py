@@ -1,4 +1,4 @@
-"""K09: a ResourceQuota of the namespace does not let the pods be made: which, and how much is used, in the server's words."""
+"""K09: a ResourceQuota of the namespace rejects the pods: which, and how much is used, in the server's words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shunter.doctor.verdicts import Verdict
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the cause of the job as a whole: one verdict at most, in the server's words. How much is used is not counted here."""
+    """By the cause of the job as a whole: at most one verdict, in the server's words."""
     return of_job(case, "K09", "CANNOT START", ("QuotaExceeded",))
 
 

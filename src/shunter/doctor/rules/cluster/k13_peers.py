@@ -1,4 +1,4 @@
-"""K13: ranks run on while others have succeeded: if they wait for those, they wait for ever."""
+"""K13: ranks still run while others have succeeded: if they wait for those, they wait forever."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDS = ("PeersSucceeded",)
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By pods that have succeeded while others run on. Only likely: whether those wait for their peers does not show."""
+    """By pods that have succeeded while others still run. Only likely: it is unknown whether those wait for their peers."""
     return [msgspec.structs.replace(one, confidence="likely") for one in of_job(case, "K13", "PEERS ARE DONE", WORDS)]
 
 

@@ -1,4 +1,4 @@
-"""K14: nobody takes a pod up: scheduling gates, no scheduler that runs, a node that does not answer, a sandbox that fails."""
+"""K14: a pod is not started: scheduling gates, no running scheduler, a node that does not respond, a sandbox that fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WORDS = ("SchedulingGated", "NoScheduler", "NodeNotResponding", "PodSandbox")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of blocked pods, one verdict for each text. Not whether the scheduler or node in question will come back."""
+    """By the causes of blocked pods, one verdict for each text. Not whether the scheduler or node will come back."""
     return of_blocked_pods(case, "K14", "NOT STARTED", WORDS, state="not started")
 
 

@@ -1,7 +1,7 @@
 """T00: the rank that ended first, and its last exception.
 
-An exit code by itself is no cause. Does not
-order ranks that ended within a second of each other unless their log lines have finer times.
+An exit code by itself is no cause. Does not order ranks that ended within a second of each other unless their log lines have
+finer times.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.lines import is_step
 from shunter.doctor.places import rank_list
-from shunter.doctor.rules.logs.texts import said, verdict
+from shunter.doctor.rules.logs.texts import log_excerpt, verdict
 from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, who
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
@@ -39,7 +39,7 @@ _REMEDIES = (
 
 def judge(case: Case) -> list[Verdict]:
     """By the exception, signal or refusal with which containers ended that are no victims, one verdict for each way. Only
-    possible where nothing but an exit code is known. No order within a second unless log lines have finer times."""
+    possible if nothing but an exit code is known."""
     groups = grouped_by(case.reasons, _how)
     return [_verdict(case, how, ones) for how, ones in groups.items()]
 
@@ -68,7 +68,7 @@ def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
 
 
 def _order(case: Case, ones: list[Ending]) -> str:
-    """Of several that ended in different ways: that others did so in the same second."""
+    """The ranks that ended in another way within the same second, as part of a sentence."""
     first = min((one.time for one in ones if one.time is not None), default=None)
     if first is None:
         return ""
@@ -79,22 +79,21 @@ def _order(case: Case, ones: list[Ending]) -> str:
 
 
 def _is_fine(ending: Ending) -> bool:
-    """Whether its time has more than whole seconds."""
+    """Whether its time is finer than whole seconds."""
     return ending.error is not None and "." in ending.error.at
 
 
 def _place(ending: Ending) -> list[Excerpt]:
-    """The innermost frame of the program's own code; without an exception its line that begins with `error:`, else its last."""
+    """The innermost frame of the program's own code; without an exception its refusal, else its last line."""
     if ending.error is None:
         words = ending.refusal or _last_words(ending)
-        return [said(ending, words)] if words and ending.exit_code not in SIGNALS else []
+        return [log_excerpt(ending, words)] if words and ending.exit_code not in SIGNALS else []
     own = [frame for frame in ending.error.frames if "site-packages" not in frame[0] and "/lib/python" not in frame[0]]
-    return [said(ending, f'File "{own[-1][0]}", line {own[-1][1]}, in {own[-1][2]}')] if own else []
+    return [log_excerpt(ending, f'File "{own[-1][0]}", line {own[-1][1]}, in {own[-1][2]}')] if own else []
 
 
 def _last_words(ending: Ending) -> str:
-    """The line with which a log without an exception ends, as `sys.exit("no data")` writes it; empty for one that only tells of
-    training, which says nothing of the end."""
+    """The last line of a log without an exception, as `sys.exit("no data")` writes it; empty if it only reports progress."""
     last = ending.last_lines[-1].strip() if ending.last_lines else ""
     return "" if is_step(last) else last
 
@@ -102,8 +101,8 @@ def _last_words(ending: Ending) -> str:
 def _remedy(case: Case, ending: Ending) -> str:
     if need := program_needs.for_missing("\n".join((ending.text, ending.whole))):
         return need
-    said_last = ending.error.text if ending.error is not None else ending.refusal
-    if known := next((remedy for pattern, remedy in _REMEDIES if pattern.search(said_last)), ""):
+    message = ending.error.text if ending.error is not None else ending.refusal
+    if known := next((remedy for pattern, remedy in _REMEDIES if pattern.search(message)), ""):
         return known
     if ending.error is None and ending.exit_code == ILLEGAL_INSTRUCTION:
         return "The program or a library was built for a newer CPU than the node's: use another build, or nodes with newer CPUs."

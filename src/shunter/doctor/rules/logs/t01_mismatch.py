@@ -1,4 +1,4 @@
-"""T01: ranks call different collectives, or with different shapes, as torch says with TORCH_DISTRIBUTED_DEBUG=DETAIL."""
+"""T01: ranks call different collectives, or with different shapes, by torch's message with TORCH_DISTRIBUTED_DEBUG=DETAIL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
-from shunter.doctor.rules.logs.texts import matching, said, verdict
+from shunter.doctor.rules.logs.texts import log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Verdict
 
@@ -38,7 +38,7 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="certain",
             ranks=tuple(sorted(calls)),
-            evidence=[said(ending, match[0].splitlines()[0]) for ending, match in found],
+            evidence=[log_excerpt(ending, match[0].splitlines()[0]) for ending, match in found],
             remedy="Look for a collective under `if rank == ...`: the traceback names the call of each rank.",
         )
     ]

@@ -1,11 +1,11 @@
-"""T02: ranks pass tensors of different sizes to one collective. gloo does not tell which rank is right, so neither is named."""
+"""T02: ranks pass tensors of different sizes to one collective. gloo does not report which rank is wrong, so none is named."""
 
 from __future__ import annotations
 
 import re
 
 from shunter.doctor.case import Case
-from shunter.doctor.rules.logs.texts import matching, said, verdict
+from shunter.doctor.rules.logs.texts import log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Verdict
 
@@ -13,8 +13,8 @@ _TEXT = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d+) vs (\d+)|Receive
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By gloo's message in the errors of failed ranks: that sizes differ, with both in bytes where it has them. Not which of them
-    is wrong."""
+    """By gloo's message in the errors of failed ranks: that sizes differ, with both in bytes if it has them. Not which is
+    wrong."""
     found = matching(case, _TEXT)
     if not found:
         return []
@@ -27,7 +27,7 @@ def judge(case: Case) -> list[Verdict]:
             f"ranks pass tensors of different sizes to one collective{sizes}",
             [ending for ending, _ in found],
             confidence="certain",
-            evidence=[said(ending, match[0]) for ending, match in found],
+            evidence=[log_excerpt(ending, match[0]) for ending, match in found],
             remedy="Compare shapes and dtypes before the call on each rank; TORCH_DISTRIBUTED_DEBUG=DETAIL prints both.",
         )
     ]

@@ -1,11 +1,11 @@
-"""T03: GPU memory is exhausted. Says what torch says of memory that it reserved and does not use; calls nothing a leak."""
+"""T03: GPU memory is exhausted. With torch's figure of reserved but unused memory; calls nothing a leak."""
 
 from __future__ import annotations
 
 import re
 
 from shunter.doctor.case import Case
-from shunter.doctor.rules.logs.texts import matching, said, verdict
+from shunter.doctor.rules.logs.texts import log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, who
 from shunter.doctor.verdicts import Verdict
 
@@ -15,7 +15,7 @@ _TRIED = re.compile(r"Tried to allocate ([\d.]+ [KMG]iB)")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By torch's message in the errors of failed ranks: who ran out, and the amounts of the first of them. Never that memory
+    """By torch's message in the errors of failed ranks: which ran out of memory, and the amounts of the first. Never that memory
     leaks."""
     found = matching(case, _TEXT)
     if not found:
@@ -30,7 +30,7 @@ def judge(case: Case) -> list[Verdict]:
         remedy += (
             f" {reserved[1]} is reserved and unallocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may give it back."
         )
-    evidence = [said(ending, match[0]) for ending, match in found]
+    evidence = [log_excerpt(ending, match[0]) for ending, match in found]
     return [verdict(case, "T03", "OUT OF MEMORY (GPU)", text, ones, confidence="certain", evidence=evidence, remedy=remedy)]
 
 

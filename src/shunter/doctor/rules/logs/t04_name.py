@@ -1,12 +1,12 @@
-"""T04: a host's name does not resolve. Only where that ended the rank: torch warns of each attempt that it repeats."""
+"""T04: a host name does not resolve. Only if that ended the rank: torch logs a warning for each retry."""
 
 from __future__ import annotations
 
 import re
 
 from shunter.doctor.case import Case
-from shunter.doctor.rules.logs.texts import line, matching, said, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, who
+from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
+from shunter.doctor.rules.rule import Rule, logs_of_failures, who
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
@@ -20,25 +20,24 @@ _HOST = re.compile(
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By resolver errors that ended ranks, with the host's name where one stands there. Only likely: neither DNS nor the job's
-    services are looked at."""
+    """By resolver errors that ended ranks, with the host name if the error has it. Only likely: neither DNS nor the job's
+    Services are checked."""
     found = matching(case, _TEXT)
     if not found:
         return []
     ones = [ending for ending, _ in found]
     host = next((name for ending, match in found if (name := _host(line(match)) or _host(ending.whole))), "")
-    named = f"the name {host}" if host else "a host's name"
-    many = "" if len(ranks_of(ones)) > 1 else "s"
+    named = f"the host name {host}" if host else "a host name"
     return [
         verdict(
             case,
             "T04",
             "NAME NOT RESOLVED",
-            f"{who(ones)} need{many} {named}, which does not resolve",
+            f"{who(ones)} cannot resolve {named}",
             ones,
             confidence="likely",
-            evidence=[said(ending, line(match)) for ending, match in found],
-            remedy="Compare it with the job's services: kubectl get services. Use the MASTER_ADDR that the job sets.",
+            evidence=[log_excerpt(ending, line(match)) for ending, match in found],
+            remedy="Compare it with the job's Services: kubectl get services. Use the MASTER_ADDR that the job sets.",
         )
     ]
 

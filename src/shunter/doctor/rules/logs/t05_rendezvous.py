@@ -1,6 +1,6 @@
 """T05: not all ranks joined the rendezvous.
 
-Names those that did not only where their pods do not run; never by the rank in the keys that others waited for (see T06).
+Names the missing ranks only if their pods do not run; never by the rank in the keys that others waited for (see T06).
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ import re
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.t07_address import CLIENT, JOINED
-from shunter.doctor.rules.logs.texts import line, matching, said, verdict
+from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Verdict
 
 KEYS = re.compile(r"wait timeout after \d+ms, keys: (\S*/(\d+))\b")
-"""What ranks say that wait in the store for another; it names no rank while the store still waits for clients."""
+"""The message of ranks that wait in the store for another; it names no rank while the store still waits for clients."""
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By `n/m clients joined` in the errors of failed ranks: how many are missing. Names them only by pods that never ran, and is
-    silent where a rank could not connect (T07)."""
+    """By `n/m clients joined` in the errors of failed ranks: how many are missing. None if a rank could not connect (T07)."""
     found = [(ending, match) for ending, match in matching(case, JOINED) if int(match[1]) < int(match[2])]
     if not found or matching(case, CLIENT):
         return []
@@ -33,7 +32,7 @@ def judge(case: Case) -> list[Verdict]:
     elif 0 < there < size:
         text += f": the program waits for {size}, and the job has {there}"
     if absent:
-        remedy = "See why they do not run."
+        remedy = "Find out why they do not run."
     elif there == size:
         remedy = "The number is right: all ranks must use the MASTER_ADDR and MASTER_PORT that the job sets."
     else:
@@ -47,7 +46,7 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="likely",
             ranks=absent,
-            evidence=[said(ending, line(match)) for ending, match in found],
+            evidence=[log_excerpt(ending, line(match)) for ending, match in found],
             remedy=remedy,
         )
     ]

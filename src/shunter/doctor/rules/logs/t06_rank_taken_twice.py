@@ -1,7 +1,7 @@
-"""T06: all joined, and all wait for one rank, which is not there: another appears twice.
+"""T06: all ranks joined and wait for one rank, which does not exist: another rank is used twice.
 
-Only when no rank's store says `n/m clients joined`: until then the last number of a key is that of a rank that may be there.
-Does not say which pod has the wrong rank.
+Only if no rank's store says `n/m clients joined`: until then the rank in the key may exist. Does not say which pod has the wrong
+rank.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from shunter.doctor.case import Case
 from shunter.doctor.rules.logs.t05_rendezvous import KEYS
 from shunter.doctor.rules.logs.t07_address import JOINED
-from shunter.doctor.rules.logs.texts import line, matching, said, verdict
+from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Verdict
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the store keys that failed ranks waited for: the one rank that all ranks, two or more, have waited for. Silent where any
-    of them says how many clients joined. Never which pod has the wrong rank."""
+    """By the store keys that failed ranks waited for: the one rank that all ranks, two or more, waited for. Never which pod has
+    the wrong rank."""
     found = matching(case, KEYS)
     absent = {int(match[2]) for _, match in found}
     ranks = {rank for ending, _ in found for rank in ending.ranks}
@@ -32,7 +32,7 @@ def judge(case: Case) -> list[Verdict]:
             [ending for ending, _ in found],
             confidence="likely",
             ranks=(rank,),
-            evidence=[said(ending, line(match)) for ending, match in found],
+            evidence=[log_excerpt(ending, line(match)) for ending, match in found],
             remedy="Do not set RANK in scripts or arguments: use the RANK that the job sets in each pod.",
         )
     ]

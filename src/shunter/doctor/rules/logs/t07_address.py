@@ -1,6 +1,6 @@
-"""T07: ranks do not reach the rendezvous: its address or port is wrong, or the network between is closed.
+"""T07: ranks cannot connect to the rendezvous: its address or port is wrong, or a NetworkPolicy forbids it.
 
-Names a NetworkPolicy only where policies keep the other ranks from the first one's port.
+Names a NetworkPolicy only if policies keep the other ranks from the first one's port.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.network_policies import NetworkPod, NetworkPolicy, World, lets_through, limits, named_ports, selecting
 from shunter.doctor.case import Case
-from shunter.doctor.rules.logs.texts import line, matching, said, verdict
+from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of, who
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 
@@ -26,15 +26,15 @@ _VARIABLES = (("MASTER_ADDR", "MASTER_PORT"), ("PET_MASTER_ADDR", "PET_MASTER_PO
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By failed connections in the errors of failed ranks, the addresses in their pods, and NetworkPolicies. Certain only of an
-    address that the job does not set; a policy is named only where it keeps all other ranks from the first one's port."""
+    """By failed connections in the errors of failed ranks, the addresses in their pods, and NetworkPolicies. Certain only for an
+    address that the job does not set."""
     found = matching(case, CLIENT)
     if not found:
         return []
     ones = [ending for ending, _ in found]
     alone = [ending for ending, _ in matching(case, JOINED) if ending not in ones]
     host, port = found[0][1][1], found[0][1][2]
-    evidence = [said(ending, line(match)) for ending, match in found]
+    evidence = [log_excerpt(ending, line(match)) for ending, match in found]
     text, remedy = (
         f"{who(ones)} cannot reach the rendezvous at {host}:{port}",
         "Check that the master runs and listens on that port.",
@@ -68,7 +68,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _given(case: Case) -> list[tuple[str, str]]:
-    """Addresses of the rendezvous that the job gives to its pods: the operator's, or what the job itself says."""
+    """The rendezvous addresses in the variables of the pods, set by the operator or by the job itself."""
     found = []
     for pod in case.ranked:
         for container in pod["spec"]["containers"]:
@@ -82,13 +82,13 @@ def _same(host: str, port: str, given: tuple[str, str]) -> bool:
     is_name = not re.fullmatch(r"[\d.:]+", host)
     if port != number:
         return False
-    # An address may be that of the name which the job gives; a name must be it, or begin with it or be its beginning.
+    # An IP address may be that of the job's name; a name must have the same first label.
     return not is_name or address in ("localhost", "0.0.0.0") or host.split(".")[0] == address.split(".")[0]
 
 
 def _closing_policy(case: Case, port: str) -> str:
-    """The NetworkPolicy that keeps all other ranks from the first one's port: where they may not come in, or not go out. Of
-    namespaces the labels are not known, and what cannot be read of a policy counts as open."""
+    """The NetworkPolicy that keeps all other ranks from the first one's port, by ingress or egress. Labels of namespaces are not
+    known, and what cannot be read of a policy counts as open."""
     namespace = case.overview.namespace
     policies = tuple(msgspec.convert(policy, NetworkPolicy) for policy in case.evidence.policies)
     first, *others = (_network_pod(pod) for pod in case.ranked)
@@ -109,7 +109,7 @@ def _selecting(policies: Sequence[NetworkPolicy], pod: NetworkPod, direction: st
 
 
 def _network_pod(pod: Json) -> NetworkPod:
-    """What policies know of a pod: one on the network of its machine is none of theirs."""
+    """The pod as policies see it: without an address if it uses the host network."""
     metadata, spec = pod["metadata"], pod["spec"]
     address = "" if spec.get("hostNetwork") else pod.get("status", {}).get("podIP", "")
     labels = metadata.get("labels") or {}
@@ -117,7 +117,7 @@ def _network_pod(pod: Json) -> NetworkPod:
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """NetworkPolicies are asked for only where a rank could not connect."""
+    """NetworkPolicies, only if a rank could not connect."""
     closed = ("networkpolicies",) if matching(case, CLIENT) else ()
     return (*logs_of_failures(case), *closed)
 

@@ -1,8 +1,8 @@
 """T08: a file cannot be used: its volume is full or read-only, or the program's user has no permission. Names the path and the
 volume mounted there.
 
-Does not claim that a node's disk is full when the path is on a claim, nor that a volume is at fault where the message names no
-path, nor that a file is meant where permission may be missing for a port, a device or a program.
+Does not claim that a node's disk is full if the path is on a PersistentVolumeClaim, nor that a volume is at fault if the message
+names no path, nor that a file is meant if permission may be missing for a port, a device or a program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
 from shunter.doctor.rules.cluster.k06_bus_error import lacks_shared_memory
-from shunter.doctor.rules.logs.texts import said, verdict
+from shunter.doctor.rules.logs.texts import log_excerpt, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, who
 from shunter.doctor.verdicts import Confidence, Verdict
 
@@ -28,7 +28,7 @@ _DENIED = re.compile(
     rf"|open file failed with strerror: {DENIED}"
 )
 CUT_OFF = "cut off"
-# What torch.save says where the last write of a file fails: it does not tell why.
+# torch.save's message if the last write of a file fails, without the reason.
 _CUT_OFF = re.compile(r"inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+|PytorchStreamWriter failed writing")
 _STARTS_A_PROGRAM = ("_execute_child", "execv", "execve", "execvp", "execvpe")
 _QUOTED = re.compile(r"['\"](/[\w./-]+)['\"]")
@@ -55,25 +55,25 @@ class Fault(NamedTuple):
 
     what: str
     place: str
-    """What is mounted there, in words; empty where no absolute path is known."""
+    """What is mounted there, in words; empty if no absolute path is known."""
     kind: str
-    """The volume's type, as `hostPath`; empty where the path is on no volume, or not known."""
+    """The volume's type, as `hostPath`; empty if the path is on no volume, or unknown."""
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the exceptions of containers that are no victims, and their mounts: one verdict for each fault and volume. Names no
-    volume where no absolute path is known; only likely where torch.save does not say what went wrong."""
+    """By the exceptions of containers that are no victims, and their mounts: one verdict for each fault and volume. Only likely
+    if torch.save does not say what went wrong."""
     groups: dict[Fault, dict[str, list[Ending]]] = {}
     for ending in case.reasons:
-        # The exception itself: a library's message about a path that it does without stands elsewhere in the log.
-        if not lacks_shared_memory(ending) and (found := _said(case, ending)):
+        # Only the exception counts: a library may log an error about a path that it can do without.
+        if not lacks_shared_memory(ending) and (found := _file_error(case, ending)):
             what, path = found
             groups.setdefault(Fault(what, *_place(case, ending, path)), {}).setdefault(path, []).append(ending)
     return [_verdict(case, fault, ones) for fault, ones in groups.items()]
 
 
-def _said(case: Case, ending: Ending) -> tuple[str, str] | None:
-    """What the exception says of a file, and the file's path: empty where none is named, relative where the container has no
+def _file_error(case: Case, ending: Ending) -> tuple[str, str] | None:
+    """The fault of a file in the exception, and the file's path: empty if none is named, relative if the container has no
     workingDir."""
     if match := _TEXT.search(ending.text):
         return match[1], match[2] or _path(ending, _QUOTED)
@@ -100,20 +100,20 @@ def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verd
         title, is_so, remedy = TITLES[fault.what]
         place = fault.place or "a file system that is not named"
         text = f"{who(ones)} cannot write{f' at {paths}' if paths else ''}: {place} {is_so}"
-    evidence = [said(one, one.text) for one in ones]
+    evidence = [log_excerpt(one, one.text) for one in ones]
     confidence: Confidence = "likely" if fault.what == CUT_OFF else "certain"
     return verdict(case, "T08", title, text, ones, confidence=confidence, evidence=evidence, remedy=remedy)
 
 
 def _remedy(fault: Fault) -> str:
-    """What opens the path to the program's user."""
+    """How to give the program's user access to the path."""
     if fault.kind in WITHOUT_GROUP:
         return f"{_OWNER}. fsGroup does not change who owns a {fault.kind} volume."
     return f"{_OWNER}{', or set fsGroup if the volume supports it' if fault.kind else ''}."
 
 
 def _path(ending: Ending, pattern: re.Pattern[str]) -> str:
-    """A path that the traceback's lines of source name."""
+    """A path in the traceback's lines of source."""
     match = pattern.search("\n".join(line for line in ending.whole.splitlines() if 'File "' not in line))
     return match[1] if match else ""
 

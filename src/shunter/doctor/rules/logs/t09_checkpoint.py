@@ -1,4 +1,4 @@
-"""T09: a checkpoint cannot be read. Only in a traceback with a frame that loads one; does not say who wrote it badly."""
+"""T09: a checkpoint cannot be read. Only by a traceback with a frame that loads one; does not say what damaged it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.rules.logs.texts import said, verdict
+from shunter.doctor.rules.logs.texts import log_excerpt, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, who
 from shunter.doctor.verdicts import Verdict
 
@@ -22,8 +22,8 @@ _PATH = re.compile(
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By exceptions whose traceback loads a checkpoint, with the path where one stands there. Only likely; never who wrote it
-    badly."""
+    """By exceptions whose traceback loads a checkpoint, with the path if the message has it. Only likely; never what damaged
+    it."""
     ones = [ending for ending in case.reasons if _TEXT.search(ending.text) and _loads(ending)]
     if not ones:
         return []
@@ -36,7 +36,7 @@ def judge(case: Case) -> list[Verdict]:
             f"{who(ones)} cannot read the checkpoint{f' {path}' if path else ''}",
             ones,
             confidence="likely",
-            evidence=[said(one, one.text) for one in ones],
+            evidence=[log_excerpt(one, one.text) for one in ones],
             remedy="Resume from the previous checkpoint, and check whether this one is complete.",
         )
     ]

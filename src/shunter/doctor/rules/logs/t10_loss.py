@@ -1,4 +1,5 @@
-"""T10: the loss is not finite, in two or more lines in a row that tell it. Which rank first, since which step; not the reason."""
+"""T10: the loss is not finite in the last two or more lines that report it. Which rank first, since which step; not the
+reason."""
 
 from __future__ import annotations
 
@@ -16,18 +17,17 @@ LINES = 2
 
 
 class Turn(NamedTuple):
-    """Where the loss of a rank stopped being finite for good."""
+    """Where the loss of a rank stopped being finite."""
 
     pod: str
     line: Line
     step: str
     is_first: bool
-    """Whether no line before it told a loss: the log may have been cut off."""
+    """Whether no line before it reports a loss: the log may be cut off."""
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the lines of running or failed ranks that tell a loss: since which step, and on whom first. Only where the last two or
-    more are not finite; never why."""
+    """By the lines of running or failed ranks that report a loss: since which step, and on which rank first. Never why."""
     suspects = [pod for pod, text in case.rank_logs.items() if _names_other(text)]
     pods = [pod for pod in suspects if not _is_finite(case.last_lines[pod])]
     turns = [turn for pod in pods if (turn := _turn(pod, case.rank_lines[pod])) is not None]
@@ -58,7 +58,7 @@ def _ranks(case: Case, turn: Turn) -> tuple[int, ...]:
 
 
 def _names_other(text: str) -> bool:
-    """Whether `nan` or `inf` stands in a log as a word. To look for losses line by line takes longer, and few have one."""
+    """Whether a log contains `nan` or `inf` as a word. Faster than parsing lines, and few logs do."""
     text = text.lower()
     for word in ("nan", "inf"):
         at = text.find(word)
@@ -71,7 +71,7 @@ def _names_other(text: str) -> bool:
 
 
 def _is_finite(lines: list[Line]) -> bool:
-    """Whether the last of the lines that tell a loss tells a finite one."""
+    """Whether the loss in the last line that reports one is finite."""
     last = next((values for line in reversed(lines) if (values := _losses(line.text))), None)
     return last is not None and not _has_other(last)
 
@@ -82,7 +82,7 @@ def _has_other(values: list[str]) -> bool:
 
 
 def _turn(pod: str, lines: list[Line]) -> Turn | None:
-    """The first of the lines with which the log ends that tell a loss which is not finite."""
+    """The first of the lines since which no reported loss is finite."""
     found: list[Line] = []
     was_finite = False
     for line in reversed(lines):
@@ -111,7 +111,7 @@ def _step(text: str) -> str:
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Logs, of a job that runs or has failed."""
+    """Logs, for a job that runs or has failed."""
     return ("logs",) if case.overview.state in ("Running", "Failed") else ()
 
 

@@ -1,4 +1,4 @@
-"""T11: ranks run different versions. Does not claim that the job failed because of it, unless NCCL says so."""
+"""T11: ranks run different versions. Does not claim that the job failed because of this, unless NCCL says so."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _REFUSED = re.compile(r"NCCL.*(?:[Mm]ismatched? (?:collective )?version|version 
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By image ids that differ under one image name, and versions of torch or NCCL in logs. Certain only where the error of a
-    failure says that versions do not match; else only possible, as nothing shows that it matters."""
+    """By different image IDs of one image name, and versions of torch or NCCL in logs. Certain only if an error says that
+    versions do not match; else only possible."""
     images: dict[str, dict[str, list[str]]] = {}
     for pod in case.ranked:
         name = training_container(pod)
@@ -25,21 +25,23 @@ def judge(case: Case) -> list[Verdict]:
         image = next(str(one.get("image", "")) for one in pod["spec"]["containers"] if one["name"] == name)
         if status.get("imageID"):
             images.setdefault(image, {}).setdefault(status["imageID"], []).append(pod["metadata"]["name"])
-    told: dict[str, list[str]] = {}
+    pods_by_version: dict[str, list[str]] = {}
     for rank_pod, log in case.rank_logs.items():
         lines = case.rank_lines[rank_pod] if "torch" in log or "NCCL version" in log else []
-        for said in {match[1].rstrip(".") for line in lines if (match := _VERSIONS.search(line.text))}:
-            told.setdefault(said, []).append(rank_pod)
-    # NCCL says its version now with, now without what it was built for (2.28.9+cuda13.0): without says less, not other.
-    for short in list(told):
-        full = [one for one in told if one.startswith(f"{short}+")]
+        for version in {match[1].rstrip(".") for line in lines if (match := _VERSIONS.search(line.text))}:
+            pods_by_version.setdefault(version, []).append(rank_pod)
+    # NCCL logs its version with or without its CUDA version (2.28.9+cuda13.0): these do not differ.
+    for short in list(pods_by_version):
+        full = [one for one in pods_by_version if one.startswith(f"{short}+")]
         if len(full) == 1:
-            told[full[0]] += [one for one in told[short] if one not in told[full[0]]]
+            pods_by_version[full[0]] += [one for one in pods_by_version[short] if one not in pods_by_version[full[0]]]
         if full:
-            del told[short]
+            del pods_by_version[short]
     groups = [by_id for by_id in images.values() if len(by_id) > 1]
-    kinds = {said.split()[0] for said in told}
-    groups += [same for kind in kinds if len(same := {said: pods for said, pods in told.items() if said.startswith(kind)}) > 1]
+    kinds = {version.split()[0] for version in pods_by_version}
+    for kind in kinds:
+        same = {version: pods for version, pods in pods_by_version.items() if version.startswith(kind)}
+        groups += [same] if len(same) > 1 else []
     confidence: Confidence = "certain" if any(_REFUSED.search(one.whole) for one in case.failures) else "possible"
     return [_verdict(case, by_version, confidence) for by_version in groups]
 

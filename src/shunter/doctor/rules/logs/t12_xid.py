@@ -1,6 +1,6 @@
 """T12: an XID of NVIDIA's driver on a node of the job.
 
-Does not call a GPU defective for errors that programs cause (13, 31, 43), and is only possible of pods that ask for no GPU.
+Does not call a GPU defective for errors that programs cause (13, 31, 43), and is only possible for pods that request no GPU.
 Source of the table: NVIDIA's XID catalogue.
 """
 
@@ -32,17 +32,17 @@ APPLICATION = {
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By events of nodes with a known XID since the job was created, one verdict for each node and number. Likely only for errors
-    of the hardware, on nodes with pods that ask for a GPU; those that programs cause accuse no GPU."""
-    begun = case.overview.created
-    told: dict[tuple[str, int], Json] = {}
+    """By events of nodes with a known XID since the job was created, one verdict for each node and number. Likely only for
+    hardware errors on nodes with pods that request a GPU."""
+    created = case.overview.created
+    events: dict[tuple[str, int], Json] = {}
     for event in sorted(case.evidence.events, key=event_time):
         about = event.get("involvedObject", {})
         match = _XID.search(f"{event.get('reason', '')} {event.get('message', '')}")
-        if about.get("kind") == "Node" and match is not None and (begun is None or event_time(event) >= begun):
-            told[about.get("name", ""), int(match[1])] = event
+        if about.get("kind") == "Node" and match is not None and (created is None or event_time(event) >= created):
+            events[about.get("name", ""), int(match[1])] = event
     found = []
-    for (node, number), event in told.items():
+    for (node, number), event in events.items():
         pods = [pod for pod in case.pods if pod["spec"].get("nodeName") == node]
         known = HARDWARE.get(number) or APPLICATION.get(number)
         if known and pods:

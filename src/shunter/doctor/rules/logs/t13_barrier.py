@@ -1,4 +1,4 @@
-"""T13: torch's monitored barrier names the ranks that did not come."""
+"""T13: torch's monitored barrier names the ranks that did not reach it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
-from shunter.doctor.rules.logs.texts import line, matching, said, verdict
+from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(r"\bRanks? (\d+(?:, ?\d+)*) failed to pass monitoredBarrier in (\d+) ms")
 
-_CAME = re.compile(r"successfully reached monitoredBarrier, but received errors")
-"""What ranks say that came, when another did not."""
+_REACHED = re.compile(r"successfully reached monitoredBarrier, but received errors")
+"""The message of ranks that reached the barrier when another did not."""
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the barrier's message in the errors of failed ranks: who did not come in how many seconds. Not what they did instead."""
+    """By the barrier's message in the errors of failed ranks: which ranks did not reach it within how many seconds. Not what they
+    did instead."""
     found = matching(case, _TEXT)
     if not found:
         return []
-    ones = [*(ending for ending, _ in found), *(ending for ending, _ in matching(case, _CAME))]
+    ones = [*(ending for ending, _ in found), *(ending for ending, _ in matching(case, _REACHED))]
     ranks = tuple(sorted({int(number) for _, match in found for number in match[1].split(",")}))
     seconds = int(found[0][1][2]) / 1000
     return [
@@ -33,7 +34,7 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="certain",
             ranks=ranks,
-            evidence=[said(ending, line(match)) for ending, match in found],
+            evidence=[log_excerpt(ending, line(match)) for ending, match in found],
             remedy=f"Find out what {rank_list(ranks)} did instead: its log, and its stack while the job hangs (shunter doctor).",
         )
     ]

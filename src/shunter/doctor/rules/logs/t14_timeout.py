@@ -1,7 +1,7 @@
 """T14: a collective timed out, and nothing else says why.
 
-Names a rank only by the ranks' own messages: NCCL's watchdog says which call each of them was in, and how many each had made. Its
-process may go on all the same, so logs of running ranks count as those of ranks that ended.
+Names a rank only by the ranks' own messages: NCCL's watchdog logs the call of each rank, and how many calls it had enqueued. The
+process may continue, so logs of running ranks count like those of ranks that ended.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.lines import Line, is_step, is_warning
 from shunter.doctor.places import rank_list
-from shunter.doctor.rules.logs.texts import line, matching, said
+from shunter.doctor.rules.logs.texts import line, log_excerpt, matching
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.doctor.waiting import group, read_at, stands
@@ -31,14 +31,14 @@ _CALL = re.compile(r"SeqNum=(\d+), OpType=(\w+)")
 _MADE = re.compile(r"[Ll]ast enqueued (?:NCCL )?work: (-?\d+), last completed (?:NCCL )?work: -?\d+")
 _LIMIT = re.compile(r"Timeout\(ms\)=(\d+)")
 _RESTARTED = re.compile(r"will restart worker group|failed \(exitcode: -?\d+\) local_rank|Sending process \d+ closing signal")
-"""What torchrun writes when it ends ranks; its pod runs on only if it starts them again."""
+"""What torchrun logs when it stops ranks; its pod keeps running only if it restarts them."""
 _OF_TORCH = re.compile(r"\[[EFI]\d{4} |#\d+ ")
 """Errors of torch's C++ code, and the stack of the call."""
 _FAILED_AT = re.compile(r"(?:SeqNum=|watchdog at work(?: sequence id)?: )(\d+)")
 _GROUP = re.compile(r"\[PG ID \d+ PG GUID (?P<id>[^\s(]+)(?:\((?P<name>[^)]*)\))? Rank \d+\]")
 
 Lines = Sequence[tuple[str, Line]]
-"""With the pod that wrote each."""
+"""Lines with the pod that wrote each."""
 
 
 class Wait(NamedTuple):
@@ -48,22 +48,23 @@ class Wait(NamedTuple):
     pod: str
     excerpt: Excerpt
     number: int = 0
-    """Of the call in its process group; 0 where it is not said."""
+    """Of the call in its process group; 0 if unknown."""
     name: str = ""
     group: tuple[str, str] | None = None
-    """The process group's id, and its name or an empty one; None where it is not said."""
+    """The process group's id, and its name or an empty one; None if unknown."""
 
 
 class CallCount(NamedTuple):
-    """How many calls a rank had made in a process group when another timed out."""
+    """How many calls a rank had enqueued in a process group when another timed out."""
 
     number: int
     excerpt: Excerpt
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By timeouts of NCCL's watchdog in logs, also of ranks that run on, and of gloo in errors: one verdict at most. Who has not
-    called what others timed out in, by its own count; else which calls differ; else only who waited, which accuses nobody."""
+    """By timeouts of NCCL's watchdog in logs, also of ranks that still run, and of gloo in errors: at most one verdict. It names
+    the ranks that have not made the call in which others timed out, by their own count; else calls that differ; else only the
+    ranks that waited."""
     lines = _last_lines(case) if any(_MARK in text for text in case.logs.values()) else []
     waits = _waits(case, lines)
     if not waits:
@@ -84,7 +85,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _differ(case: Case, together: Sequence[Wait], waits: Sequence[Wait]) -> Verdict | None:
-    """That ranks timed out in different calls of one process group; only possible where no rank says which group it is."""
+    """The verdict that ranks timed out in different calls of one process group; only possible if the group is unknown."""
     by_call: dict[tuple[int, str], list[int]] = {}
     for wait in together:
         by_call.setdefault((wait.number, wait.name), []).extend(wait.ranks)
@@ -99,8 +100,8 @@ def _differ(case: Case, together: Sequence[Wait], waits: Sequence[Wait]) -> Verd
 
 
 def _behind(case: Case, lines: Lines, by_group: dict[tuple[str, str], list[Wait]], waits: Sequence[Wait]) -> Verdict | None:
-    """That ranks have not made the call that timed out on others, by their own count; None where none of them says so. Only
-    possible where those of one process group are late, and others of another."""
+    """The verdict that ranks have not made the call that timed out on others, by their own count; None if none of them is behind.
+    Only possible if different ranks are behind in different process groups."""
     made = _made(case, lines)
     waited = {rank for one in waits for rank in one.ranks}
     late: dict[tuple[int, ...], list[Excerpt]] = {}
@@ -138,9 +139,10 @@ def _behind(case: Case, lines: Lines, by_group: dict[tuple[str, str], list[Wait]
 
 
 def _waits(case: Case, lines: Lines) -> list[Wait]:
-    """By the errors of ranks that ended, and by the logs of those of which these say nothing."""
+    """The timeouts in the errors of ranks that ended, and in the logs of the other ranks."""
     found = [
-        Wait(ending.failed_ranks, ending.pod, said(ending, line(match)), *_call(match)) for ending, match in matching(case, _TEXT)
+        Wait(ending.failed_ranks, ending.pod, log_excerpt(ending, line(match)), *_call(match))
+        for ending, match in matching(case, _TEXT)
     ]
     known = {rank for one in found for rank in one.ranks}
     for pod, one in lines:
@@ -158,7 +160,7 @@ def _waits(case: Case, lines: Lines) -> list[Wait]:
 
 
 def _groups(case: Case, lines: Lines) -> dict[tuple[int, int], tuple[str, str]]:
-    """The process group of each call that timed out, by rank and number: the line that names the call may not name the group."""
+    """The process group of each call that timed out, by rank and number: the line with the call may lack the group."""
     texts = [(_rank(case, pod, one), one.text) for pod, one in lines]
     texts += [(one.failed_ranks[0], text) for one in case.failures if one.failed_ranks for text in one.whole.splitlines()]
     found: dict[tuple[int, int], tuple[str, str]] = {}
@@ -175,7 +177,7 @@ def _call(match: re.Match[str]) -> tuple[int, str]:
 
 
 def _made(case: Case, lines: Lines) -> dict[tuple[int, tuple[str, str]], CallCount]:
-    """The last that each rank says of its calls, by rank and process group: its id, and its name if it has one."""
+    """The last count of calls that each rank logs, by rank and process group (its id, and its name or an empty one)."""
     found = {}
     for pod, one in lines:
         rank, of_group, match = _rank(case, pod, one), _GROUP.search(one.text), _MADE.search(one.text)
@@ -186,7 +188,7 @@ def _made(case: Case, lines: Lines) -> dict[tuple[int, tuple[str, str]], CallCou
 
 
 def _last_lines(case: Case) -> Lines:
-    """What ranks have written since the job was last seen to go on, whichever rank tells: one may be of a rank that is late."""
+    """The lines since the job last made progress on any rank."""
     is_running = _is_running(case)
     moments = [
         at
@@ -203,14 +205,14 @@ def _last_lines(case: Case) -> Lines:
 
 
 def _second_last_step(lines: Sequence[Line]) -> datetime | None:
-    """A job that has made two steps since a timeout went on."""
+    """The time of the second last step: a job that made two steps after a timeout made progress."""
     at = next(islice((one.at for one in reversed(lines) if is_step(one.text)), 1, None), "")
     return time_of(at) if at else None
 
 
 def _went_on(case: Case, pod: str) -> Iterator[datetime]:
-    """Until when the timeouts in a log are past: until its launcher restarted the ranks, and, where the rank that timed out wrote
-    other lines than torch's errors later than another such timeout, until that had passed."""
+    """Times until which the timeouts in a log are over: a restart of the ranks by their launcher, and the end of another such
+    timeout if the rank logged more than torch's errors after it."""
     timed_out: dict[int | None, datetime] = {}
     for one in case.rank_lines[pod]:
         at = time_of(one.at) if one.at else None
@@ -252,7 +254,7 @@ def _verdict(
     evidence: Sequence[Excerpt] = (),
     victims: Sequence[int] = (),
 ) -> Verdict:
-    # Without steps a job that has gone on in silence looks the same.
+    # Without steps, a job that makes progress without logging looks the same.
     has_steps = any(is_step(one.text) for lines in case.rank_lines.values() for one in lines)
     return Verdict(
         id="T14",
@@ -268,7 +270,7 @@ def _verdict(
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Logs, also of a job that runs: its ranks may have gone on after the watchdog spoke."""
+    """Logs, also for a job that runs: its ranks may have continued after the timeout."""
     return ("pods", "logs") if case.overview.state == "Running" else logs_of_failures(case)
 
 

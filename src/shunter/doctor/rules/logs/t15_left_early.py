@@ -1,4 +1,4 @@
-"""T15: a rank ended with exit code 0 while others still needed it: all that failed lost a peer, after it had gone."""
+"""T15: a rank ended with exit code 0 while others still needed it: every rank that failed lost a peer after that."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from shunter.operator.overview import moment
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By training containers that ended with exit code 0 no later than the first failure, where all that failed lost a peer. Only
-    likely, and silent where any failure has a reason of its own."""
+    """By training containers that ended with exit code 0 no later than the first failure, if all failures only lost a peer. Only
+    likely."""
     if not case.failures or case.reasons or not any(one.error for one in case.failures):
         return []
     first = min((one.time for one in case.failures if one.time is not None), default=None)
     if first is None:
         return []
     gone = {pod["metadata"]["name"]: ended for pod in case.ranked if (ended := _succeeded(pod)) is not None}
-    # Times of pods have whole seconds.
+    # Times of pods are whole seconds.
     early = [
         name for name, state in gone.items() if (at := moment(state.get("finishedAt"))) and at - first <= TOGETHER and at <= first
     ]

@@ -1,7 +1,7 @@
-"""T16: the last that a running MPIJob wrote is an exception: the rank that raised it waits for the others at its end.
+"""T16: the last line of a running MPIJob is an exception: the rank that raised it waits for the others before it exits.
 
-MPI is finalized when Python ends, and that waits for all ranks, which wait in a collective for this one. Which rank it is the
-launcher's log does not tell. Silent while anything is written, and where anything follows the exception.
+Python finalizes MPI at exit, which waits for all ranks; these wait for this one in a collective. The launcher's log does not show
+which rank it is. No verdict while lines are logged, or if anything follows the exception.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from shunter.doctor.waiting import LEAST_SILENCE, quiet
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the last line of an MPIJob's logs, an exception, and the silence of all since. Only likely; names the rank only where
-    the line's prefix does."""
+    """By an exception as the last line of an MPIJob's logs, and the silence since. Only likely; names the rank only if the line's
+    prefix does."""
     if case.job.get("kind") != "MPIJob" or case.overview.state != "Running" or not case.runs_in_full:
         return []
     silence, _ = quiet(case, case.now)
@@ -45,7 +45,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Logs, of an MPIJob that runs."""
+    """Logs, for an MPIJob that runs."""
     return ("logs",) if case.job.get("kind") == "MPIJob" and case.overview.state == "Running" else ()
 
 

@@ -1,6 +1,6 @@
-"""T90: ranks that only lost a peer. Said by itself when nothing that was seen says why; never a cause.
+"""T90: ranks that only lost a peer, if the evidence does not show why; never a cause.
 
-Names pods that are gone, of a job whose operator removes none: deleted pods are no failure, and are not recorded as one.
+Names deleted pods of a job whose operator deletes none: a deleted pod is not recorded as a failure.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from shunter.operator.overview import is_v1, member
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By failures that only lost a peer, and pods that are gone: only possible, and never a cause. Silent where a failure has a
-    reason of its own, or a rank left early (T15)."""
+    """By failures that only lost a peer, and pods that are gone. Only possible, and none if a failure has a reason of its own, or
+    a rank left early (T15)."""
     if case.overview.state != "Failed" and not case.failures:
         return []
     if case.reasons or t15_left_early.judge(case):
@@ -47,7 +47,7 @@ def _deleted(gone: tuple[int, ...]) -> Verdict:
 
 
 def _gone(case: Case) -> tuple[int, ...]:
-    """Ranks without a pod and without a recorded failure, of a failed v1 job that keeps its pods and has one rank in each."""
+    """Ranks without a pod and without a recorded failure, if a failed v1 job keeps its pods and has one rank in each."""
     policy = case.job["spec"].get("runPolicy") or {}
     if not is_v1(case.job) or case.overview.state != "Failed" or case.job["kind"] == "MPIJob":
         return ()

@@ -1,7 +1,6 @@
-"""What the rules about texts have in common: they look at the errors of ranks that ended, and at those of no victim. Pure.
+"""What rules about log messages share. Pure.
 
-A warning is no error, nor is a line after which the rank wrote a step (`lines.errors`): torch warns of each
-attempt that it repeats.
+A warning is no error: torch logs one for each retry. Nor is a line after which the rank logged a step (`lines.errors`).
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 
 
 def matching(case: Case, pattern: re.Pattern[str]) -> list[tuple[Ending, re.Match[str]]]:
-    """The failures whose error says this, in the order of time."""
+    """The failures whose error matches, in the order of time."""
     return [(one, match) for one in case.failures if (match := pattern.search(one.whole)) is not None]
 
 
 def line(match: re.Match[str]) -> str:
-    """The whole line in which a match begins. Patterns do not say `.*` themselves: that takes the square of a line's length."""
+    """The whole line in which a match begins. Patterns themselves have no `.*`, which is quadratic in the length of a line."""
     text = match.string
     begin, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
     return text[begin : end if end >= 0 else None]
@@ -39,7 +38,7 @@ def verdict(
     ranks: tuple[int, ...] | None = None,
     evidence: Sequence[Excerpt] = (),
 ) -> Verdict:
-    """The verdict about these endings; `ranks` where others are meant than those that ended."""
+    """The verdict about these endings; `ranks` if it is about other ranks than those that ended."""
     named = ranks_of(ones) if ranks is None else ranks
     return Verdict(
         id=id,
@@ -54,8 +53,8 @@ def verdict(
     )
 
 
-def said(ending: Ending, text: str) -> Excerpt:
-    """A line of an ending's error."""
+def log_excerpt(ending: Ending, text: str) -> Excerpt:
+    """The line of an ending's error as an excerpt."""
     rank = ending.failed_ranks[0] if len(ending.failed_ranks) == 1 else None
     at = ending.error.at if ending.error is not None else ending.at
     return Excerpt(source="log", text=text.strip(), pod=ending.pod, container=ending.container, at=at, rank=rank)

@@ -1,4 +1,4 @@
-"""S: what the pace of ranks says.
+"""S: rules by the pace of ranks.
 
 s01_straggler, s02_silent    one rank slows all; no line and no CPU for long
 

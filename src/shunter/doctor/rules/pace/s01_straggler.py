@@ -1,10 +1,10 @@
-"""S01: one rank keeps the others waiting at each step: they are in a collective in most samples, it hardly ever.
+"""S01: one rank keeps the others waiting at each step: they are in a collective in most samples, and it hardly ever is.
 
-Does not say that its hardware is at fault. Taking samples slows ranks a little itself.
+Does not say that its hardware is at fault. Sampling itself slows ranks a little.
 
-Ranks that wait for their GPUs run, at one line: where all others run there in most samples, and one hardly ever runs at all, that
-one keeps them waiting. A rank that is busy on its CPU, or whose GPU is slow, runs as well: of it nothing is said. One rank that
-runs while one rests may as well compute what that one waits for.
+Ranks that wait for their GPUs run, at one line: if all others run there in most samples, and one hardly ever runs at all, that
+one keeps them waiting. A rank that is busy on its CPU, or whose GPU is slow, runs as well: it gets no verdict. Of two ranks, the
+one that runs may compute what the other waits for.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.doctor.waiting import Doing, doing, group, place, ranked, where
 
 SAMPLES = 12
-"""Fewer say nothing."""
+"""Fewer do not show a straggler."""
 LOWEST, NEXT = 0.2, 0.5
 NEAR = 3
-"""Innermost calls which, with the innermost of the program's own, tell that a rank stands where it stood in the sample before, in
-a stack as deep. To compare all calls of 512 ranks in 15 samples takes longer than all other rules."""
+"""Innermost calls that are compared, with the program's innermost call and the depth, to see whether a stack is that of the
+sample before. Comparing all calls of 512 ranks in 15 samples takes longer than all other rules."""
 
 
-class Look(NamedTuple):
+class Observation(NamedTuple):
     """What a rank does in one sample."""
 
     does: Doing
@@ -42,21 +42,24 @@ class Look(NamedTuple):
 
 def judge(case: Case) -> list[Verdict]:
     """By the stacks of 12 or more samples: the one rank that hardly ever waits or runs while all others mostly wait. At most
-    likely, and only possible where the job was not seen to make steps; never that hardware is at fault."""
+    likely, and only possible if the samples show no progress."""
     if len(case.evidence.samples) < SAMPLES or hung(case) is not None:
         return []
-    seen = _looks(case)
-    run_at = Counter(one.place for own in seen.values() for one in own if one.runs)
+    observed = _observations(case)
+    run_at = Counter(one.place for own in observed.values() for one in own if one.runs)
     line = run_at.most_common(1)[0][0] if run_at else None
-    waits = {rank: sum(one.waits(line) for one in own) for rank, own in seen.items()}
-    shares = {rank: waits[rank] / len(own) for rank, own in seen.items() if len(own) >= SAMPLES}
+    waits = {rank: sum(one.waits(line) for one in own) for rank, own in observed.items()}
+    shares = {rank: waits[rank] / len(own) for rank, own in observed.items() if len(own) >= SAMPLES}
     if set(shares) < set(case.all_ranks) or len(shares) < 2:
         return []
     lowest, following = sorted(shares, key=lambda rank: shares[rank])[:2]
-    if max(shares[lowest], sum(one.runs for one in seen[lowest]) / len(seen[lowest])) >= LOWEST or shares[following] <= NEXT:
+    if (
+        max(shares[lowest], sum(one.runs for one in observed[lowest]) / len(observed[lowest])) >= LOWEST
+        or shares[following] <= NEXT
+    ):
         return []
     goes_on = _goes_on(case)
-    frames = [one.place for one in seen[lowest] if not one.waits(line) and one.place is not None]
+    frames = [one.place for one in observed[lowest] if not one.waits(line) and one.place is not None]
     frame = max(frames, key=frames.count) if frames else None
     at = f", mostly in {where(frame)}" if frame is not None else ""
     what = (
@@ -73,7 +76,7 @@ def judge(case: Case) -> list[Verdict]:
             ranks=(lowest,),
             evidence=tuple(
                 Excerpt(source="stack", text=f"{what} in {waits[rank]} of {len(own)} samples", rank=rank)
-                for rank, own in sorted(seen.items())
+                for rank, own in sorted(observed.items())
             ),
             remedy=f"Compare what rank {lowest} does, and its node, with the others."
             if goes_on
@@ -84,8 +87,8 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _goes_on(case: Case) -> bool:
-    """Whether the job was seen to make steps: a line was written between two samples, or a rank that waits was woken. A hang that
-    has lasted for seconds shows neither."""
+    """Whether the samples show progress: a line was logged between two of them, or a waiting rank was woken. A hang of seconds
+    shows neither."""
     samples = case.evidence.samples
     if any(at != samples[0].last_lines.get(pod) for pod, at in samples[1].last_lines.items()):
         return True
@@ -96,10 +99,10 @@ def _goes_on(case: Case) -> bool:
     return any(one.last.switches - one.first.switches > ranks.seconds for one in ranks.doing("collective"))
 
 
-def _looks(case: Case) -> dict[int, list[Look]]:
-    """What each rank that runs in the second sample does in all of them, as far as it has begun."""
+def _observations(case: Case) -> dict[int, list[Observation]]:
+    """What each rank of the second sample does in all samples, except while it starts."""
     numbers = {(process.pod, process.pid): rank for rank, process in ranked(case)}
-    seen: dict[int, list[Look]] = {rank: [] for rank in numbers.values()}
+    observed: dict[int, list[Observation]] = {rank: [] for rank in numbers.values()}
     known: dict[int, _Stand] = {}
     for sample in case.evidence.samples:
         for process in sample.processes:
@@ -110,29 +113,29 @@ def _looks(case: Case) -> dict[int, list[Look]]:
             if last is None or not last.holds(frames):
                 last = known[rank] = _stand(frames)
             if last.rests.does != "starting":
-                seen[rank].append(last.runs if process.uses_cuda and process.state == "R" else last.rests)
-    return seen
+                observed[rank].append(last.runs if process.uses_cuda and process.state == "R" else last.rests)
+    return observed
 
 
 class _Stand(NamedTuple):
-    """Where a rank was seen to stand, and what it does there."""
+    """A stack of a rank, and what the rank does there."""
 
     innermost: tuple[Frame, ...]
     depth: int
     own: int | None
-    """Which call is the innermost of the program's own."""
-    rests: Look
-    runs: Look
+    """The index of the program's innermost call."""
+    rests: Observation
+    runs: Observation
 
     def holds(self, frames: tuple[Frame, ...]) -> bool:
-        """Whether the rank still stands there."""
+        """Whether these are the same calls, as far as they are compared."""
         if self.depth != len(frames) or self.innermost != frames[:NEAR]:
             return False
         return self.own is None or frames[self.own] == self.rests.place
 
 
 def _stand(frames: tuple[Frame, ...]) -> _Stand:
-    rests = Look(doing(frames), own := place(frames), runs=False)
+    rests = Observation(doing(frames), own := place(frames), runs=False)
     at = frames.index(own) if own is not None else None
     return _Stand(frames[:NEAR], len(frames), at, rests, rests._replace(runs=rests.does == "own"))
 

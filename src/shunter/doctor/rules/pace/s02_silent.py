@@ -1,8 +1,8 @@
-"""S02: no rank has written a line for long, and none uses its CPU. Not of silence alone: evaluating and compiling are silent.
+"""S02: no rank has logged a line for long, and none uses its CPU. Not by silence alone: evaluating and compiling are silent.
 
-Where lines have told no pace, a program may write only at its start and at its end: then the silence must be longer, unless two
-samples show that all ranks rest at the same line of their own code, and nothing that they started works. A program that waits
-for somebody on purpose looks the same, so it is never more than possible.
+If lines show no pace, a program may log only at its start and at its end: then the silence must be longer, unless two samples
+show that all ranks rest at the same line of their own code, with all their children. A program that waits on purpose looks the
+same, so this is never more than possible.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ IDLE_CORES = 0.05
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the silence of all logs, and CPUs that are idle or stacks that rest: never more than possible. Silent where stacks show
-    a hang (H01, H03), or no log could be read."""
+    """By the silence of all logs, and idle CPUs or resting stacks. Never more than possible; none if stacks show a hang (H01,
+    H03), or no log could be read."""
     names = [pod["metadata"]["name"] for pod in case.ranked]
     if case.overview.state != "Running" or not names or hung(case) is not None or h03_all_wait.judge(case):
         return []
@@ -36,7 +36,7 @@ def judge(case: Case) -> list[Verdict]:
     if silence is None and any(one.what == "logs" for one in case.evidence.missing):
         return []
     seconds = age(case, case.now) if silence is None else silence
-    # A rank that waits for a long computation of its GPU may rest as well.
+    # A rank that waits for a long computation on its GPU may rest as well.
     is_proved = bool(resting) and all(rank.last.uses_cuda is False for rank in resting)
     if seconds < (max(GAPS * gap, LEAST_SECONDS) if gap is not None else LEAST_SECONDS if is_proved else LEAST_WITHOUT_PACE):
         return []
@@ -58,7 +58,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _resting(case: Case) -> tuple[Rank, ...]:
-    """The ranks, if all rest in their own code or wait for data, at the same line in both samples, with all that they started."""
+    """The ranks, if all rest in their own code or wait for data, at the same line in both samples, with all their children."""
     ranks = group(case)
     if ranks is None or not ranks.is_whole or len(ranks.doing("own", "data")) != len(ranks.ranks):
         return ()
@@ -80,12 +80,12 @@ def _usage(case: Case, names: list[str]) -> Iterator[Excerpt]:
 def _remedy(case: Case, pod: str) -> str:
     was_asked = any(one.what == "stacks" and one.why != NO_EXEC for one in case.evidence.missing)
     if was_asked or case.evidence.samples:
-        return f"Look at what the processes do, from inside a pod: kubectl exec -it -n {case.overview.namespace} {pod} -- sh"
-    return "Run shunter doctor without --no-exec, so that it can take stacks."
+        return f"Inspect the processes from inside a pod: kubectl exec -it -n {case.overview.namespace} {pod} -- sh"
+    return "Run shunter doctor without --no-exec, so that it can sample stacks."
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Metrics and logs, of a job that runs in full."""
+    """Metrics and logs, for a job that runs in full."""
     is_running = case.overview.state == "Running" and case.runs_in_full
     return ("metrics", "logs") if is_running else ()
 

@@ -1,4 +1,4 @@
-"""H: what stacks say.
+"""H: rules by stacks.
 
 h01_hung, h03_all_wait    some ranks wait for others that do not come; all wait
 h02_data                  a DataLoader

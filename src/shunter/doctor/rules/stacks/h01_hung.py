@@ -1,12 +1,12 @@
-"""H01: some ranks wait in a collective or the rendezvous, others do not come: each the same in two samples, and nothing went on.
+"""H01: some ranks wait in a collective or the rendezvous, and others do not join: each the same in two samples, without progress.
 
-Silent while any rank still imports, and when anything tells of progress. Says `busy or stuck` of a rank that may go on by itself
-(`Rank.may_go_on`), as rank 0 of a healthy job that evaluates or saves alone, and nothing of what it does inside C code.
+No verdict while a rank still imports, or if anything shows progress. Calls a rank that may go on by itself (`Rank.may_go_on`)
+`busy or stuck`, as rank 0 of a healthy job that evaluates or saves alone. What a rank does inside C code is unknown.
 
-Ranks that wait for their GPUs seem to work (`Rank.spins`). They count as waiting only when they are at one line, ranks whose logs
-are silent, and the others rest: whoever computes on a CPU is accused of nothing, and none is the one that others wait for.
-Of ranks that have loaded only MPI this is never more than `possible`: a stack does not show calls of MPI, and ranks that compute
-at one line on their CPUs while another rests in MPI look the same.
+Ranks that wait for their GPUs seem to work (`Rank.spins`). They count as waiting only if they are at one line, logs are silent
+and the other ranks rest: a rank that computes on its CPU gets no verdict. For ranks that have loaded only MPI this is never more
+than `possible`: a stack does not show calls of MPI, and ranks that compute at one line on their CPUs while another rests in MPI
+look the same.
 """
 
 from __future__ import annotations
@@ -24,23 +24,22 @@ from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, call, group, pla
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the stacks of two samples, and logs: the ranks that others wait for in a collective or the rendezvous. Silent where one
-    of them waits for data (H02), or T14 names the same ranks as more than possible. A rank that may go on by itself is called
-    `busy or stuck`."""
+    """By the stacks of two samples, and logs: the ranks that others wait for in a collective or the rendezvous. None if one of
+    them waits for data (H02), or T14 names the same ranks as more than possible."""
     found = hung(case)
     if found is None:
         return []
     ranks, odd = found
     if any(rank.doing == "data" for rank in odd):
         return []  # H02 says more.
-    told = [one for one in t14_timeout.judge(case) if one.confidence != "possible"]
-    if any(set(one.ranks) == {rank.rank for rank in odd} for one in told):
+    timeouts = [one for one in t14_timeout.judge(case) if one.confidence != "possible"]
+    if any(set(one.ranks) == {rank.rank for rank in odd} for one in timeouts):
         return []  # So does T14, with this stack.
     return [verdict(case, "H01", ranks, odd, text=_text(ranks, odd), remedy=read_at(odd[0]))]
 
 
 def hung(case: Case) -> tuple[Group, list[Rank]] | None:
-    """The ranks, and those that the others wait for; None where that is not so, or not proved."""
+    """All ranks, and those that the others wait for; None if no rank is shown to hang."""
     return case.once(_hung)
 
 
@@ -50,7 +49,7 @@ def _hung(case: Case) -> tuple[Group, list[Rank]] | None:
         return None
     waiting, odd = ranks.doing("collective", "rendezvous"), ranks.doing("own", "data")
     if ranks.doing("rendezvous") and ranks.doing("collective"):
-        # Whoever has left the rendezvous is in a group that the others are not in.
+        # A rank that has left the rendezvous is in a group that the others have not joined.
         odd = odd or ranks.doing("rendezvous")
         waiting = ranks.doing("collective")
     made = progress(case, ranks)
@@ -62,7 +61,7 @@ def _hung(case: Case) -> tuple[Group, list[Rank]] | None:
 
 
 def _waiting_for_gpu(ranks: Group, odd: list[Rank]) -> list[Rank]:
-    """Those of the ranks in their own code that seem to wait for their GPUs: all that run, at one line, while the others rest."""
+    """The ranks that seem to wait for their GPUs: all that run in their own code, at one line, while the others rest."""
     run = [rank for rank in odd if rank.spins]
     rest = [rank for rank in odd if not rank.spins]
     idle = all(rank.first.state == rank.last.state == "S" and rank.cpu_seconds < BUSY * ranks.seconds for rank in rest)
@@ -73,7 +72,7 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     """The verdict about ranks that others wait for."""
     made = progress(case, ranks)
     waiting = [rank for rank in ranks.ranks if rank not in odd]
-    # One rank that runs while another rests may as well compute what that one waits for, and so may ranks without CUDA.
+    # One rank that runs while another rests may compute what that one waits for, and so may ranks without CUDA.
     spinning = [rank for rank in waiting if rank.spins]
     for_gpu = all(rank.last.uses_cuda and rank.cpu_seconds >= UNBROKEN * ranks.seconds for rank in spinning)
     is_unsure = bool(spinning) and (len(waiting) <= len(odd) or not for_gpu)
@@ -97,7 +96,7 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
 
 
 def may_go_on(odd: Sequence[Rank]) -> bool:
-    """Whether any of these ranks may do what ends by itself: a hang is only possible then."""
+    """Whether one of these ranks may go on by itself: then a hang is only possible."""
     return any(rank.may_go_on for rank in odd)
 
 
@@ -112,7 +111,7 @@ def _stack(rank: Rank, twice: str) -> list[Excerpt]:
 
 
 def _raised(case: Case, rank: Rank) -> list[Excerpt]:
-    """The last exception that such a rank wrote and did not go on after: one of a thread ends no process."""
+    """The last exception that the rank logged without a step after it: one in a thread does not end the process."""
     found = reason(
         [one for one in errors(case.last_lines.get(rank.pod, [])) if not one.went_on and one.rank in (None, rank.rank)]
     )
@@ -138,7 +137,7 @@ def _text(ranks: Group, odd: list[Rank]) -> str:
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Stacks, of a job that runs."""
+    """Stacks, for a job that runs."""
     return ("stacks",) if case.overview.state == "Running" and case.runs_in_full else ()
 
 

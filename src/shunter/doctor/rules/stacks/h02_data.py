@@ -1,4 +1,4 @@
-"""H02: a rank waits for its DataLoader while the others wait for it. Does not say that storage is the reason."""
+"""H02: a rank waits for its DataLoader while the others wait for the rank. Does not blame the storage."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from shunter.doctor.waiting import place
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By what H01 goes by, where one of the ranks that others wait for waits for its DataLoader: who, and the line of a worker
-    process. Never that storage is the reason."""
+    """As H01, if a rank that others wait for waits for its DataLoader: which, and the line of a worker process."""
     found = hung(case)
     if found is None:
         return []
@@ -30,7 +29,7 @@ def judge(case: Case) -> list[Verdict]:
     frames = [place(child.frames) for rank in late for child in rank.children]
     frame = next((frame for frame in frames if frame is not None), late[0].place)
     at = f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}" if frame is not None else "its dataset"
-    return [verdict(case, "H02", ranks, odd, text=text, remedy=f"Look at what {at} reads on rank {late[0].rank}.")]
+    return [verdict(case, "H02", ranks, odd, text=text, remedy=f"Check what {at} reads on rank {late[0].rank}.")]
 
 
 RULE = Rule("H02", judge, needs)

@@ -1,7 +1,7 @@
-"""H03: all ranks wait in two samples, and nothing goes on: for the network, or a rank that is not the job's. Names no link.
+"""H03: all ranks wait in two samples, without progress: for the network, or a rank outside the job. Names no link.
 
-Where they wait in different collectives, or at different lines, their calls may not match; a rank that the network cut off may be
-a call behind, too. Where all receive, a message may also have been lost.
+If they wait in different collectives, or at different lines, their calls may not match; a rank that the network cut off may also
+be a call behind. If all receive, a message may have been lost.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from shunter.doctor.waiting import Rank, call, called, collective, group, progre
 
 _CONNECTION = "the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
 _MISSING = {"recv": "sends", "send": "receives"}
-"""What no rank does, by the call in which all of them wait."""
+"""What no rank does, by the call in which all ranks wait."""
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By two samples in which all ranks wait, each the same in both, and nothing went on. Only possible; accuses no rank and no
-    link. Silent where the flight recorders differ (H04)."""
+    """By two samples in which all ranks wait, each the same in both, without progress. Only possible, and none if the flight
+    recorders differ (H04)."""
     ranks = group(case)
     if ranks is None or not ranks.is_whole or len(ranks.ranks) < 2 or not all(rank.is_same for rank in ranks.ranks):
         return []

@@ -1,11 +1,11 @@
-"""H04: the ranks' flight recorders differ: the first call in which they do is what hangs them, or makes their results wrong.
+"""H04: the ranks' flight recorders differ: from the first such call on the job hangs, or computes wrong results.
 
-NCCL pairs calls that differ in silence where it can: such a job goes on, with wrong values. That a rank is behind is said only of
-a job that does not go on, and in whose last call ranks still wait: recorders are read one after another.
+NCCL silently pairs calls that differ, if it can: such a job continues, with wrong values. A rank is called behind only if the job
+makes no progress and ranks still wait in its last call: recorders are read one after another.
 
-Compares only groups of all ranks, and only what all recorders still hold: older entries are overwritten. gloo's entries stay
-`scheduled` for ever, so calls are compared by number and name, and how far a rank is by what it has enqueued. Sizes are not
-compared of calls to which ranks may pass tensors of different sizes.
+Compares only groups of all ranks, and only calls that all recorders still hold: older ones are overwritten. gloo's entries stay
+`scheduled` forever, so calls are compared by number and name, and ranks by the last call that they enqueued. Sizes are not
+compared if ranks may pass tensors of different sizes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ REMEDY = "Look for a collective under `if rank == ...`. TORCH_DISTRIBUTED_DEBUG=
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the flight recorders of groups of all ranks, one verdict for each: the first call that differs in name or sizes. Who is
-    behind is said only of a job that does not go on. Of calls that a recorder no longer holds nothing is known."""
+    """By the flight recorders of groups of all ranks, one verdict for each: the first call that differs in name or sizes, or the
+    ranks that are behind."""
     groups = grouped_by(case.evidence.recordings, lambda recording: (recording.group, recording.id))
     if not groups:
         return []
@@ -109,7 +109,7 @@ def _verdict(
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """The recorders, of a job that runs: nothing of ranks that offer none."""
+    """The flight recorders, for a job that runs."""
     return ("flight recorder",) if case.overview.state == "Running" and case.runs_in_full else ()
 
 
