@@ -1,6 +1,6 @@
-"""What a webhook may answer: an AdmissionReview of version v1 for this very question, each field of its type.
+"""Parses the answer of a webhook: an AdmissionReview of version v1 for this request, each field of its type.
 
-Anything else is no answer, however it was meant. Source: k8s.io/apiserver `admission/plugin/webhook/request`; the words are its.
+Anything else is an error. Source: k8s.io/apiserver `admission/plugin/webhook/request`, also for the messages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shunter.cluster.apiserver.status import StatusError
 
 _REVIEWS = Resource("admission.k8s.io", "v1", "AdmissionReview", "admissionreviews")
 _CODES = range(400, 600)
-"""What a refusal may be answered with; HTTP knows no others."""
+"""The codes of HTTP errors, which a denial may have."""
 
 
 class _Cause(msgspec.Struct, rename="camel"):
@@ -66,7 +66,7 @@ _decode = msgspec.json.Decoder(_Review).decode
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A valid answer. `patch` is a JSON patch, empty where the webhook changes nothing."""
+    """A valid answer. `patch` is a JSON patch, empty if the webhook changes nothing."""
 
     allowed: bool
     patch: bytes
@@ -141,7 +141,7 @@ def _patch(response: _Response, *, mutating: bool) -> bytes:
 
 
 def refusal(name: str, status: Json) -> StatusError:
-    """What a webhook's no becomes; 400 where its code is none that HTTP knows for a refusal."""
+    """The error for a denied request; 400 if the webhook's code is no HTTP error."""
     code = status.get("code") or 400
     denied_by = f'admission webhook "{name}" denied the request'
     why = status.get("message") or status.get("reason")
@@ -153,7 +153,7 @@ _NO_REVIEW = (
     "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct "
     '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
-_SAID = {
+_MESSAGES = {
     404: "the server could not find the requested resource",
     429: "the server has received too many requests and has asked us to try again later",
     503: "the server is currently unable to handle the request",
@@ -161,10 +161,10 @@ _SAID = {
 
 
 def _http_fault(code: int, body: bytes) -> str:
-    """What client-go says of an answer that is no success."""
+    """client-go's message for an answer that is no success."""
     if code < 300:
         return f"0-length response with status code: {code} and content type: text/plain; charset=utf-8"
     if code < 400:
         return f"the server responded with the status code {code} but did not return more information"
     text = body[:500].decode(errors="replace")
-    return _SAID.get(code) or f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
+    return _MESSAGES.get(code) or f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
