@@ -81,7 +81,7 @@ def test_a_trial_that_would_write_where_its_original_writes_is_not_started(clust
     )
     refused = cluster.shunter("migrate", "test", "bert", "-n", namespace)
     assert refused.returncode == 3
-    assert f"blocking RUN001 The trial would write to hostPath /tmp/{namespace} as well." in refused.stderr
+    assert f"blocking RUN001 The trial would also write to hostPath /tmp/{namespace}." in refused.stderr
     assert not trials(cluster, namespace)
     shown = cluster.shunter("migrate", "test-deploy", "bert", "-n", namespace, "--allow-shared-output", "--dry-run")
     assert shown.returncode == 0, shown.stderr

@@ -1,4 +1,4 @@
-"""Findings as people read them: each cause once, equal ones together. Reports for machines keep every finding."""
+"""Groups findings for people: each cause once, equal ones together. Reports for programs keep every finding."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from shunter.api.formats.counts import count, listed
 from shunter.migrate.findings import Finding
 
 _MOST_OF_A_TOPIC = 10
-"""Groups of one topic that are told in full; the others are counted."""
+"""Groups of one topic that are shown in full; the others are counted."""
 _PLACE = re.compile(r"\S+:\d+:\d+")
 _ROLES = "ReplicaSpecs"
 
 
 class Group(NamedTuple):
-    """A finding, and those that say the same of other objects or places."""
+    """A finding, and equal ones about other objects or places."""
 
     first: Finding
     others: tuple[Finding, ...] = ()
@@ -33,7 +33,7 @@ class Group(NamedTuple):
 
 
 def once_per_cause(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings without those that repeat another one: roles that share a text by a YAML anchor have each field in common."""
+    """The findings without duplicates: roles that share a text by a YAML anchor have each finding twice."""
     found: dict[tuple[object, ...], Finding] = {}
     for finding in findings:
         cause = (finding.topic.id, finding.place, finding.is_blocking, _general(finding, finding.message))
@@ -42,26 +42,26 @@ def once_per_cause(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def grouped(findings: Iterable[Finding]) -> list[Group]:
-    """Groups of equal findings, each where its first one stands. What blocks a job stands before what else is told of it. Of a
-    topic with many different messages the last group has all others."""
+    """Groups of equal findings, in the order of their first ones, blocking findings of an object before its others. If a topic
+    has too many groups, its last one has the rest."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in _blocking_first(once_per_cause(findings)):
         key = (finding.topic.id, finding.is_blocking, _general(finding, finding.message), _general(finding, finding.advice))
         groups.setdefault(key, []).append(finding)
     kept: dict[tuple[str, bool], list[list[Finding]]] = {}
     for group in groups.values():
-        told = kept.setdefault((group[0].topic.id, group[0].is_blocking), [])
-        if len(told) < _MOST_OF_A_TOPIC:
-            told.append(group)
+        of_topic = kept.setdefault((group[0].topic.id, group[0].is_blocking), [])
+        if len(of_topic) < _MOST_OF_A_TOPIC:
+            of_topic.append(group)
         else:
-            told[-1].extend(group)
+            of_topic[-1].extend(group)
     order = {id(finding): number for number, finding in enumerate(group[0] for group in groups.values())}
-    listed = sorted((group for told in kept.values() for group in told), key=lambda group: order[id(group[0])])
-    return [Group(first, tuple(others)) for first, *others in listed]
+    ordered = sorted((group for of_topic in kept.values() for group in of_topic), key=lambda group: order[id(group[0])])
+    return [Group(first, tuple(others)) for first, *others in ordered]
 
 
 class Blocks(NamedTuple):
-    """Jobs that the same topics block."""
+    """Jobs that are blocked by the same topics."""
 
     jobs: tuple[str, ...]
     topics: tuple[str, ...]
@@ -70,7 +70,7 @@ class Blocks(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """`Blocked: PyTorchJob training/bert (FIELD001, RESTART001).` and what can be done at once about all of it."""
+        """`Blocked: PyTorchJob training/bert (FIELD001, RESTART001).` and what to do about it."""
         left = [id for id in self.topics if id not in self.acceptable]
         advice = [f"{' and '.join(left)} cannot be suppressed: correct the source."] if left else []
         if self.acceptable:
@@ -80,7 +80,7 @@ class Blocks(NamedTuple):
 
 
 def blocks(findings_of_jobs: Iterable[tuple[str, Sequence[Finding]]]) -> list[Blocks]:
-    """The blocked jobs, by title, with all that blocks each of them; jobs with the same topics together."""
+    """The blocked jobs, by title, with the topics that block them; jobs with the same topics together."""
     found: dict[tuple[str, ...], tuple[list[str], set[str]]] = {}
     for title, findings in findings_of_jobs:
         blocking = [finding for finding in findings if finding.is_blocking]
@@ -93,7 +93,7 @@ def blocks(findings_of_jobs: Iterable[tuple[str, Sequence[Finding]]]) -> list[Bl
 
 
 def _blocking_first(findings: list[Finding]) -> list[Finding]:
-    """In the order of the objects, what blocks one before the rest of what is told of it."""
+    """In the order of the objects, the blocking findings of each first."""
     order: dict[str, int] = {}
     for finding in findings:
         order.setdefault(finding.object, len(order))
@@ -101,7 +101,7 @@ def _blocking_first(findings: list[Finding]) -> list[Finding]:
 
 
 def _general(finding: Finding, text: str) -> str:
-    """A message without what it says of this very object: its name, the role, and places."""
+    """A message without the object's name, the role, and places, to compare it with others."""
     text = _PLACE.sub("*", text)
     name = finding.object.rpartition(" ")[2]
     words = {finding.object, name, name.rpartition("/")[2]} - {""}

@@ -69,7 +69,7 @@ def test_what_is_accepted_is_converted() -> None:
     done = convert("-f", "-", "--accept", "RESTART001", given=BLOCKED)
     assert done.returncode == 0
     assert "kind: TrainJob" in done.stdout
-    assert "1 accepted" in done.stderr
+    assert "1 suppressed" in done.stderr
 
 
 def test_quiet_says_it_by_the_exit_code() -> None:

@@ -16,7 +16,7 @@ def test_diff_of_a_conversion_folds_what_is_expected() -> None:
     done = migrate("diff", "-f", "-", given=JOB)
     assert done.returncode == 0
     (told,) = done.stderr.splitlines()
-    assert told.startswith("Not looked into: what the image example.org/train:1 holds.")
+    assert told.startswith("Not checked: the contents of image example.org/train:1.")
     assert done.stdout.startswith("PyTorchJob bert -> TrainJob bert (pytorch-")
     assert "JobSet and Job label their pods (" in done.stdout
     assert "WORLD_SIZE" not in done.stdout

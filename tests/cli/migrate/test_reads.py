@@ -57,7 +57,7 @@ def test_job_that_takes_its_rank_from_its_host_name_is_blocked(tmp_path: Path) -
     assert told.returncode == 3
     assert "blocking HOST009" in told.stderr
     assert "Worker 1: decides-worker-1 in v1, decides-node-0-1 in v2" in told.stderr
-    assert "Not looked into: what the image example.org/train:1 holds" in told.stderr
+    assert "Not checked: the contents of image example.org/train:1" in told.stderr
 
 
 def test_code_that_is_fetched_or_lies_on_a_volume_is_named_as_not_looked_into(tmp_path: Path) -> None:
@@ -67,4 +67,4 @@ def test_code_that_is_fetched_or_lies_on_a_volume_is_named_as_not_looked_into(tm
     )
     (tmp_path / "job.yaml").write_text(job)
     told = migrate("convert", "-f", "job.yaml", folder=tmp_path)
-    assert "Not looked into: what 2 images hold (git:1, example.org/train:1), what git clone fetches." in told.stderr
+    assert "Not checked: the contents of 2 images (git:1, example.org/train:1), what git clone fetches." in told.stderr

@@ -1,13 +1,14 @@
-"""Findings that people have suppressed: `migration.yaml`, kept beside what is migrated, says which, for what objects and why.
+"""Suppressed findings: `migration.yaml`, kept beside the migrated files, says which, for which objects and why.
 
     suppressions:
       - id: RESTART001
         kind: PyTorchJob          # globs, each may be left out: kind, namespace, name, field, file
         namespace: team-*
         reason: the programs loop by themselves
-        expires: 2027-03-01       # may be left out; from this day on the findings stand again
+        expires: 2027-03-01       # may be left out; from this day on the findings are active again
 
-A suppression changes no result: it says that a finding is known. What has no use any more is told, so that the file stays true.
+A suppression changes no result: it says that a finding is known. Suppressions without use are reported, so that the file stays
+correct.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from shunter.migrate.findings import Finding, Place, Topic
 
 FILE_NAME = "migration.yaml"
 NOT_OF_ALL = ("HELM", "INPUT016", "KUSTOMIZE", "PROOF", "SCAN")
-"""How the ids of findings begin that only some verbs make: who has none of them needs no less of what takes them on."""
+"""Prefixes of the ids of findings that only some commands have: others do not report unused suppressions of them."""
 
 UNUSED = Topic(
     id="SUPPRESS001",
@@ -88,7 +89,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     expires: date | None = None
 
     def matches(self, finding: Finding) -> bool:
-        """Whether id and all globs fit. Does not look at `expires`."""
+        """Whether the id and all globs match, whatever `expires` is."""
         kind, _, key = finding.object.partition(" ")
         namespace, _, name = key.rpartition("/")
         return (
@@ -100,13 +101,13 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             and _fits(finding.place.source, self.file)
         )
 
-    def is_over(self, today: date) -> bool:
-        """On the day that `expires` names it is over already."""
+    def is_expired(self, today: date) -> bool:
+        """Whether it has expired; on the day of `expires` it has."""
         return self.expires is not None and self.expires <= today
 
 
 class Entry(NamedTuple):
-    """A suppression with the place in its file, for what is told of it."""
+    """A suppression with its place in the file, for findings about it."""
 
     suppression: Suppression
     place: Place
@@ -117,7 +118,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(path: Path) -> tuple[Entry, ...]:
-    """The entries of a file with their places. InputError, naming line and field, for one that is not as it should be."""
+    """The entries of a file with their places. InputError, naming line and field, for an invalid one."""
     try:
         return parsed(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
@@ -129,7 +130,7 @@ def read(path: Path) -> tuple[Entry, ...]:
 
 
 def parsed(text: str, source: str) -> tuple[Entry, ...]:
-    """As `read`, of a text; `source` is what errors call it."""
+    """As `read`, of a text; errors call it `source`."""
     with loading(text, source) as loader:
         node = loader.get_single_node()
         value = loader.construct_document(node) if node is not None else {}
@@ -151,7 +152,7 @@ class Applied(NamedTuple):
 
     batch: Batch
     faults: list[Finding]
-    """What is wrong with the suppressions themselves."""
+    """Findings about the suppressions themselves."""
 
 
 def applied(batch: Batch, entries: Sequence[Entry], today: date) -> Applied:
@@ -164,55 +165,55 @@ def applied(batch: Batch, entries: Sequence[Entry], today: date) -> Applied:
 
 
 def suppressed(batch: Batch, others: Sequence[Finding], entries: Sequence[Entry], today: date) -> tuple[Batch, list[Finding]]:
-    """A batch, and findings that are no job's, with all marked that an entry suppresses; with what is wrong with the entries."""
+    """A batch and findings about no job, with those that an entry suppresses marked; and findings about the entries."""
     if not entries:
         return batch, [*others]
-    unneeded = faults([*batch.findings, *others], entries, today)
-    return applied(batch, entries, today).batch, [*marked(others, entries, today), *unneeded]
+    own = faults([*batch.findings, *others], entries, today)
+    return applied(batch, entries, today).batch, [*marked(others, entries, today), *own]
 
 
 def marked(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -> tuple[Finding, ...]:
-    """The findings, those that an entry suppresses with its reason."""
+    """The findings, those that an entry suppresses marked with its reason."""
     return tuple(_marked(finding, entries, today) for finding in findings)
 
 
 def faults(findings: Iterable[Finding], entries: Sequence[Entry], today: date) -> list[Finding]:
-    """What there is to say of the entries, after a run that found `findings`; in the order of the file."""
+    """Findings about the entries, in the order of the file, after a run with these findings."""
     listed = list(findings)
-    told = []
+    found = []
     for suppression, place in entries:
         about, globs = f"The suppression of {suppression.id}", _globs(suppression)
         used = any(suppression.matches(finding) for finding in listed)
         topic = topics().get(suppression.id)
         if topic is None:
-            told.append(_fault(UNKNOWN, place, f"unknown finding id {suppression.id}.", _close(suppression.id)))
+            found.append(_fault(UNKNOWN, place, f"unknown finding id {suppression.id}.", _close(suppression.id)))
         elif not _may_be_suppressed(topic):
-            told.append(_fault(NOT_ACCEPTABLE, place, f"{suppression.id} ({topic.title}) cannot be suppressed."))
-        elif suppression.is_over(today):
-            told.append(_fault(EXPIRED, place, f"{about}{globs} ended on {suppression.expires}."))
+            found.append(_fault(NOT_ACCEPTABLE, place, f"{suppression.id} ({topic.title}) cannot be suppressed."))
+        elif suppression.is_expired(today):
+            found.append(_fault(EXPIRED, place, f"{about}{globs} expired on {suppression.expires}."))
         elif not used and not topic.id.startswith(NOT_OF_ALL):
-            told.append(_fault(UNUSED, place, f"{about}{globs} matches no finding."))
-    return told
+            found.append(_fault(UNUSED, place, f"{about}{globs} matches no finding."))
+    return found
 
 
 def accepted(ids: Iterable[str]) -> tuple[str, ...]:
-    """What `--accept` names, checked. InputError for an id that does not exist, or may not be suppressed."""
-    wanted = tuple(dict.fromkeys(id for text in ids for id in text.split(",") if id))
-    for id in wanted:
+    """The ids of `--accept`. InputError for one that does not exist, or cannot be suppressed."""
+    named = tuple(dict.fromkeys(id for text in ids for id in text.split(",") if id))
+    for id in named:
         topic = topics().get(id)
         if topic is None:
             raise InputError(f"--accept {id}: unknown finding id.", _close(id))
         if not topic.acceptable:
             says = "cannot be suppressed" if topic.impact == "blocking" else "blocks nothing, so there is nothing to suppress"
             raise InputError(f"--accept {id}: {topic.title}: {says}.", f"See `shunter migrate explain {id}`.")
-    return wanted
+    return named
 
 
 def _marked(finding: Finding, entries: Sequence[Entry], today: date) -> Finding:
     if finding.suppressed or not _may_be_suppressed(finding.topic):
         return finding
     for suppression, _ in entries:
-        if suppression.matches(finding) and not suppression.is_over(today):
+        if suppression.matches(finding) and not suppression.is_expired(today):
             return finding._replace(suppressed=suppression.reason)
     return finding
 

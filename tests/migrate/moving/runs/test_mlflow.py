@@ -71,7 +71,7 @@ def test_a_run_that_the_server_does_not_know_is_named(server: str, monkeypatch: 
 
 @pytest.mark.integration
 def test_a_server_that_refuses_and_one_that_is_away_are_told_apart(server: str) -> None:
-    with pytest.raises(InputError, match="refuses: 401"):
+    with pytest.raises(InputError, match="refuses access: 401"):
         mlflow.series_of(server, RUN_ID)
     with pytest.raises(EnvironmentProblem, match="cannot be reached"):
         mlflow.series_of("http://127.0.0.1:1", RUN_ID)
@@ -87,7 +87,7 @@ def test_the_history_of_a_run_comes_from_a_file_store(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no run 'x'"):
         mlflow.series_of(str(tmp_path), "x")
     (metrics / ".DS_Store").write_bytes(b"\0\xff")
-    with pytest.raises(InputError, match="not a metric of MLflow"):
+    with pytest.raises(InputError, match="not an MLflow metric"):
         mlflow.series_of(str(tmp_path), RUN_ID)
 
 

@@ -41,10 +41,10 @@ def test_a_file_whose_writer_is_still_at_work_gives_what_is_complete(tmp_path: P
 )
 def test_a_file_that_is_no_event_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.tfevents.1").write_bytes(content)
-    with pytest.raises(InputError, match=r"x\.tfevents\.1: not an event file"):
+    with pytest.raises(InputError, match=r"x\.tfevents\.1: not a TensorBoard event file"):
         tensorboard.series_of(tmp_path)
 
 
 def test_a_directory_without_event_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no event file"):
+    with pytest.raises(InputError, match="no TensorBoard event file"):
         tensorboard.series_of(tmp_path)

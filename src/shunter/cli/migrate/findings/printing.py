@@ -1,4 +1,4 @@
-"""Findings on standard error: where, what, and what to do about it."""
+"""Prints findings on standard error: place, message and remedy."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 
 
 def print_findings(findings: Iterable[Finding], *, with_notes: bool) -> None:
-    """The findings in the order of the input, equal ones together. What is suppressed, and notes unless `with_notes`, is only
-    counted (`summary`)."""
-    told = [finding for finding in findings if not finding.suppressed and (with_notes or finding.topic.severity != "info")]
-    groups = grouped(told)
+    """Prints the findings in the order of the input, equal ones together. Suppressed ones, and notes unless `with_notes`, are
+    only counted (`summary`)."""
+    shown = [finding for finding in findings if not finding.suppressed and (with_notes or finding.topic.severity != "info")]
+    groups = grouped(shown)
     if not sys.stderr.isatty():
         sys.stderr.write("".join(f"{line}\n" for group in groups for line in _words(group)))
         return
@@ -37,34 +37,34 @@ def print_findings(findings: Iterable[Finding], *, with_notes: bool) -> None:
 
 
 def finding_json(finding: Finding) -> Json:
-    """For programs: what is told, and where."""
+    """A finding in JSON."""
     return {"id": finding.topic.id, "place": str(finding.place), "field": finding.field, "message": finding.message}
 
 
 def print_blocks(outcomes: Iterable[Outcome]) -> None:
-    """Which jobs are blocked, each with all that blocks it, and the option that accepts it."""
+    """Prints which jobs are blocked, by which findings, and the option that suppresses these."""
     for found in blocks((outcome.source.title, outcome.findings) for outcome in outcomes):
         sys.stderr.write("".join(f"{line}\n" for line in found.lines))
 
 
 def not_looked_into(conversions: Iterable[Conversion]) -> str:
-    """`Not looked into: what 2 images hold (a, b), what git clone fetches. ...`, told once a run; empty for nothing."""
+    """`Not checked: the contents of 2 images (a, b), what git clone fetches. ...`, once per run; empty if all was read."""
     code = together(conversion.unread_code for conversion in conversions)
-    told = [_held(kind, names) for kind, names in (("image", code.images), ("volume", code.volumes)) if names]
+    parts = [_contents(kind, names) for kind, names in (("image", code.images), ("volume", code.volumes)) if names]
     if code.fetches:
-        told.append(f"{listed(code.fetches)} {'fetches' if len(code.fetches) == 1 else 'fetch'}")
-    if not told:
+        parts.append(f"what {listed(code.fetches)} {'fetches' if len(code.fetches) == 1 else 'fetch'}")
+    if not parts:
         return ""
-    return f"Not looked into: what {', what '.join(told)}. Programs there may read names, ports or files that differ in v2."
+    return f"Not checked: {', '.join(parts)}. Programs there may read names, ports or files that differ in v2."
 
 
-def _held(kind: str, names: Sequence[str]) -> str:
-    return f"the {kind} {names[0]} holds" if len(names) == 1 else f"{len(names)} {kind}s hold ({listed(names)})"
+def _contents(kind: str, names: Sequence[str]) -> str:
+    return f"the contents of {f'{kind} {names[0]}' if len(names) == 1 else f'{len(names)} {kind}s ({listed(names)})'}"
 
 
 def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:
-    """`Shorter for 3 of 4 jobs: --profile=idiomatic ...`: with which options they need no runtime of their own, and under which
-    condition they train the same."""
+    """`Shorter for 3 of 4 jobs: --profile=idiomatic ...`: the options with which they need no runtime of their own, and the
+    conditions under which they train the same."""
     jobs = Counter(one.shorter for one in conversions if one.shorter)
     return [
         f"Shorter for {number} of {count(len(conversions), 'job')}: {' '.join(options)}, on a shipped runtime. Trains the same "
@@ -74,22 +74,22 @@ def shorter_forms(conversions: Sequence[Conversion]) -> list[str]:
 
 
 def reads_of(findings: Sequence[Finding]) -> str:
-    """`HOST009 at jobs/bert.yaml:12:7, POD007 at ...`: the first three of them."""
-    told = [f"{finding.topic.id} at {finding.place}" for finding in findings[:3]]
-    return ", ".join(told) + (f", and {len(findings) - 3} more" if len(findings) > 3 else "")
+    """`HOST009 at jobs/bert.yaml:12:7, POD007 at ...`: the first three of the findings."""
+    first = [f"{finding.topic.id} at {finding.place}" for finding in findings[:3]]
+    return ", ".join(first) + (f", and {len(findings) - 3} more" if len(findings) > 3 else "")
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """`2 blocking, 3 warnings, 5 notes`, each cause once; empty when there is nothing to say."""
+    """`2 blocking, 3 warnings, 5 notes`, each cause once; empty if there are no findings."""
     findings = once_per_cause(findings)
-    standing = [finding for finding in findings if not finding.suppressed]
-    counts = Counter(_severity(finding) for finding in standing)
+    active = [finding for finding in findings if not finding.suppressed]
+    counts = Counter(_severity(finding) for finding in active)
     parts = [
         (counts["blocking"], "blocking", "blocking"),
         (counts["error"], "error", "errors"),
         (counts["warning"], "warning", "warnings"),
         (counts["info"], "note", "notes"),
-        (len(findings) - len(standing), "accepted", "accepted"),
+        (len(findings) - len(active), "suppressed", "suppressed"),
     ]
     return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in parts if number)
 

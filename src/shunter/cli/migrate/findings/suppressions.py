@@ -1,4 +1,4 @@
-"""What people have suppressed with reasons: `migration.yaml`, for every verb that tells findings."""
+"""Applies the suppressions of `migration.yaml`, for every command that prints findings."""
 
 from __future__ import annotations
 
@@ -21,35 +21,31 @@ ConfigurationOption = Annotated[
 
 
 def entries(configuration: Path | None) -> tuple[Entry, ...]:
-    """The suppressions of the file; none where no file is named and the default does not exist."""
+    """The suppressions of the file; none if no file is named and the default does not exist."""
     path = configuration or Path("migration.yaml")
     if configuration is None and not path.exists():
         return ()
-
     return suppression.read(path)
 
 
 def suppressed_findings(batch: Batch, faults: list[Finding], configuration: Path | None) -> tuple[Batch, list[Finding]]:
-    """A batch and other findings, with those marked that the file suppresses, and findings about the file itself."""
+    """A batch and other findings, with those that the file suppresses marked, and findings about the file itself."""
     known = entries(configuration)
     if not known:
         return batch, faults
-
     return suppression.suppressed(batch, faults, known, datetime.now(UTC).date())
 
 
 def faults_of(known: tuple[Entry, ...]) -> list[Finding]:
-    """What is wrong with the entries themselves, whatever a run finds; for verbs that make only some of all findings."""
+    """What is wrong with the entries themselves, whatever a run finds; for commands that have only some of all findings."""
     if not known:
         return []
-
-    told = suppression.faults((), known, datetime.now(UTC).date())
-    return [fault for fault in told if fault.topic is not suppression.UNUSED]
+    found = suppression.faults((), known, datetime.now(UTC).date())
+    return [fault for fault in found if fault.topic is not suppression.UNUSED]
 
 
 def marked(findings: Iterable[Finding], known: tuple[Entry, ...]) -> tuple[Finding, ...]:
-    """Findings that are no batch's, those that are suppressed with the reason."""
+    """Findings that belong to no batch, with the reasons of their suppressions."""
     if not known:
         return tuple(findings)
-
     return suppression.marked(findings, known, datetime.now(UTC).date())

@@ -1,4 +1,4 @@
-"""Runs of jobs: what was seen of one, whether two trained the same, and trial runs of converted jobs.
+"""Runs of jobs: what was observed of one, whether two trained the same, and trial runs of converted jobs.
 
     job + pods + logs + metric sources --observation--> Run --comparison--> Comparison        all of it pure
     conversion --trial--> objects of a trial run
@@ -9,8 +9,8 @@ comparison.py      which aspects are equal, within tolerance or different, and t
 learning.py        which metrics of two runs are paired; integrity.py: whether processes trained together
 trial.py, converted_trial.py, marks.py    a trial's objects: name, limits, labels; program.py: flags and variables of its program
 headroom.py, outputs.py, refusals.py      refused: no room; outputs that both runs would write
-deploying.py       makes and removes a trial; smoke.py: the rung `smoke`, on the embedded cluster
+deploying.py       makes and removes a trial; smoke.py: the stage `smoke`, on the embedded cluster
 
-Only `reading` and `mlflow` talk, to a Kubernetes API server and to a tracking server.
+I/O is in `reading`, `deploying` and `smoke` (a Kubernetes API server), `mlflow` (a tracking server) and `tensorboard` (files).
 Tests: tests/migrate/moving/runs; learning.py in test_comparison.py there, program.py in test_trial.py.
 """

@@ -1,4 +1,4 @@
-"""A run of MLflow: from a tracking server by its REST API, or from a file store (`mlruns`)."""
+"""Reads a run of MLflow, from a tracking server by its REST API, or from a file store (`mlruns`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _API = "api/2.0/mlflow"
 
 
 def series_of(uri: str, run_id: str) -> list[Series]:
-    """The metrics of a run. `uri` is http(s)://, or the directory of a file store. A server is told who asks as MLflow's own
-    client does it: MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD.
+    """The metrics of a run. `uri` is http(s)://, or the directory of a file store. Credentials for a server are those of MLflow's
+    own client: MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD.
 
-    InputError when there is no such run, EnvironmentProblem when the server cannot be reached."""
+    InputError if there is no such run, EnvironmentProblem if the server cannot be reached."""
     metrics = _on_server(uri.rstrip("/"), run_id) if uri.startswith(("http://", "https://")) else _in_files(Path(uri), run_id)
     return [Series(name=name, source="mlflow", points=points) for name, points in metrics if points]
 
@@ -55,14 +55,17 @@ def _fetched(uri: str, path: str, run_id: str) -> Json:
             return msgspec.json.decode(answer.read(), type=Json)
     except urllib.error.HTTPError as error:
         if error.code == 404:
-            raise InputError(f"{uri}: MLflow has no run {run_id!r}.", "Name it by its run ID, as its page shows it.") from error
+            raise InputError(f"{uri}: MLflow has no run {run_id!r}.", "Use the run ID on the run's page.") from error
         if error.code in (401, 403):
-            raise InputError(f"{uri}: MLflow refuses: {error.code} {error.reason}.", "Set MLFLOW_TRACKING_TOKEN.") from error
-        raise EnvironmentProblem(f"{uri}: MLflow answers {error.code} {error.reason}.", "Look at its log.") from error
+            raise InputError(
+                f"{uri}: MLflow refuses access: {error.code} {error.reason}.",
+                "Set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD.",
+            ) from error
+        raise EnvironmentProblem(f"{uri}: MLflow answers {error.code} {error.reason}.", "Check its log.") from error
     except (urllib.error.URLError, HTTPException, OSError) as error:
-        raise EnvironmentProblem(f"{uri}: MLflow cannot be reached: {error}.", "Look at the address.") from error
+        raise EnvironmentProblem(f"{uri}: MLflow cannot be reached: {error}.", "Check the address.") from error
     except msgspec.DecodeError as error:
-        raise InputError(f"{uri}: what answers there is no MLflow: {error}.", "Look at the address.") from error
+        raise InputError(f"{uri}: the server is not MLflow: {error}.", "Check the address.") from error
 
 
 def _authorization() -> dict[str, str]:
@@ -75,20 +78,20 @@ def _authorization() -> dict[str, str]:
 
 
 def _in_files(store: Path, run_id: str) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """`STORE/EXPERIMENT/RUN/metrics/KEY`, a line a value: time in milliseconds, value, step."""
+    """The files `STORE/EXPERIMENT/RUN/metrics/KEY`, with one line per value: time in milliseconds, value, step."""
     directory = next((found for found in store.glob(f"*/{run_id}/metrics") if found.is_dir()), None)
     if directory is None:
-        raise InputError(f"{store}: there is no run {run_id!r} of MLflow.", "Name the directory that holds the experiments.")
+        raise InputError(f"{store}: MLflow has no run {run_id!r}.", "Name the directory that contains the experiments.")
     for file in sorted(path for path in directory.rglob("*") if path.is_file()):
         try:
             rows = [line.split() for line in file.read_text().splitlines() if line.strip()]
             values = [(int(row[2]) if len(row) > 2 else 0, float(row[1]), int(row[0])) for row in rows]
         except (ValueError, IndexError) as error:
-            raise InputError(f"{file}: not a metric of MLflow: {error}.", "A line is: time, value, step.") from error
+            raise InputError(f"{file}: not an MLflow metric: {error}.", "A line has a time, a value and a step.") from error
         yield file.relative_to(directory).as_posix(), _ordered(values)
 
 
 def _ordered(values: list[tuple[int, float, int]]) -> tuple[Point, ...]:
-    """By step; of two values for one step the later counts."""
+    """The points in the order of steps; of two values for one step the later one."""
     latest = {step: (value, time) for step, value, time in sorted(values, key=lambda row: row[2])}
     return tuple(Point((float(step),), finite(latest[step][0]), latest[step][1] / 1000) for step in sorted(latest))

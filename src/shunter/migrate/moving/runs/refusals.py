@@ -1,4 +1,4 @@
-"""Why a trial is not started."""
+"""Findings for which a trial is not started."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ NO_ROOM = Topic(
 
 
 def shared_output(source: SourceObject, outputs: Iterable[Output], *, allowed: bool) -> list[Finding]:
-    """A finding for each place that both write to."""
+    """One finding for each output location that trial and original share."""
     suppressed = "suppressed by --allow-shared-output" if allowed else ""
     return [
         Finding(
-            SHARED_OUTPUT, source.title, source.place(), (), f"The trial would write to {output} as well.", suppressed=suppressed
+            SHARED_OUTPUT, source.title, source.place(), (), f"The trial would also write to {output}.", suppressed=suppressed
         )
         for output in outputs
     ]
 
 
 def no_room(source: SourceObject, obstacles: Iterable[str]) -> list[Finding]:
-    """One finding for each; an obstacle is a sentence without its full stop."""
+    """One finding for each obstacle, a sentence without its full stop."""
     return [
         Finding(NO_ROOM, source.title, source.place(), (), f"{obstacle[:1].upper()}{obstacle[1:]}.") for obstacle in obstacles
     ]

@@ -1,8 +1,8 @@
-"""TensorBoard's event files, as far as scalars go. Read here, because the libraries that read them bring TensorFlow along.
+"""Reads the scalars of TensorBoard's event files. Without the package tensorboard, which brings gRPC, NumPy and a web server.
 
-A file is records of TFRecord (length, checksum of it, data, checksum), each a protocol buffer `Event`; TensorFlow 1 and PyTorch
-write `simple_value`, TensorFlow 2 a tensor of one number. Source: tensorflow/core/util/event.proto, framework/summary.proto and
-framework/tensor.proto.
+A file consists of TFRecords (length, checksum of the length, data, checksum), each a protocol buffer `Event`; TensorFlow 1 and
+PyTorch write `simple_value`, TensorFlow 2 a tensor of one number. Source: tensorflow/core/util/event.proto,
+framework/summary.proto and framework/tensor.proto.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class _Scalar(NamedTuple):
 
 
 def series_of(directory: Path) -> list[Series]:
-    """The scalars in all event files below a directory, each by its steps; a tag in a directory of its own (`train`,
-    `validation`) is named with it. InputError when there is no event file, or one that is none."""
+    """The scalars in all event files below a directory, in the order of steps; a tag in a subdirectory (`train`, `validation`) is
+    prefixed with it. InputError if there is no event file, or an invalid one."""
     files = sorted(directory.rglob("*tfevents*")) if directory.is_dir() else []
     if not files:
         raise InputError(
-            f"{directory}: there is no event file of TensorBoard (*tfevents*).", "Name the directory that the job logs to."
+            f"{directory}: no TensorBoard event file (*tfevents*) found.", "Name the directory that the job logs to."
         )
     points: dict[str, dict[int, Point]] = {}
     for file in files:
@@ -54,11 +54,11 @@ def _scalars(file: Path) -> Iterator[_Scalar]:
         for record in _records(file.read_bytes()):
             yield from _of_event(record)
     except (OSError, ValueError, struct.error) as error:
-        raise InputError(f"{file}: not an event file of TensorBoard: {error}.", "Take it out of the directory.") from error
+        raise InputError(f"{file}: not a TensorBoard event file: {error}.", "Remove it from the directory.") from error
 
 
 def _records(content: bytes) -> Iterator[bytes]:
-    """What a writer that is still at work has not finished is left out."""
+    """The complete records; the last one may not be written to its end yet."""
     at = 0
     while at + _HEADER <= len(content):
         (length,) = struct.unpack_from("<Q", content, at)
@@ -103,7 +103,7 @@ def _of_value(message: bytes) -> tuple[str, float | None]:
 
 
 def _of_tensor(message: bytes) -> float | None:
-    """The number in a tensor that holds but one, else None: images and texts are tensors as well."""
+    """The number in a tensor of one number; None for any other tensor, such as images and texts."""
     kind, content = 0, b""
     for number, value in _fields(message):
         if number == 1 and isinstance(value, int):
