@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import shell
@@ -32,7 +34,7 @@ Wanted = Callable[[Word], bool]
 """Whether the word that names a program names one of those that are looked for."""
 
 
-class Start(NamedTuple):
+class Start(msgspec.Struct, frozen=True):
     """A command of the text, or of one within it."""
 
     words: Sequence[Word]
@@ -122,7 +124,7 @@ def _starts(text: str, script: shell.Script, wanted: Wanted, mention: re.Pattern
         for one, begin in inner:
             if len(one) < len(text) and mention.search(one):
                 for start in _starts(one, shell.script(one), wanted, mention, depth + 1):
-                    yield start._replace(begin=start.begin + begin, is_own=False)
+                    yield replace(start, begin=start.begin + begin, is_own=False)
     for piece in _substitutions(text, script):
         if mention.search(piece.value):
             yield from _starts(text, shell.within(text, piece), wanted, mention, depth + 1)

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
@@ -78,7 +80,7 @@ class _Pod(NamedTuple):
     """Those of the container."""
 
 
-class _Client(NamedTuple):
+class _Client(msgspec.Struct, frozen=True):
     """A client that a shell text starts."""
 
     place: int
