@@ -86,6 +86,18 @@ async def test_a_kind_is_the_resource_of_its_group_and_no_subresource() -> None:
             "LocalQueue is of the group kueue.x-k8s.io. Kueue brings it, which this cluster does not have.",
         ),
         (
+            "kubeflow/v1",
+            "Widget",
+            "a.yaml:1: this cluster serves no apiVersion 'kubeflow/v1' (Widget).",
+            "Did you mean kubeflow.org/v1?",
+        ),
+        (  # ends like one that is served, and is otherwise unlike it
+            "example.org/v1",
+            "Widget",
+            "a.yaml:1: this cluster serves no apiVersion 'example.org/v1' (Widget).",
+            "Is the CustomResourceDefinition installed?",
+        ),
+        (
             "acme.io/v2alpha3",
             "Widget",
             "a.yaml:1: this cluster serves no apiVersion 'acme.io/v2alpha3' (Widget).",

@@ -89,4 +89,4 @@ class Discovery:
             group, bringer = OTHERS[kind]
             wrong = "" if api_version.rpartition("/")[0] == group else f"{kind} is of the group {group}. "
             return f"{wrong}{bringer} brings it, which this cluster does not have."
-        return did_you_mean(nearest(api_version, offered), "Is the CustomResourceDefinition installed?")
+        return did_you_mean(nearest(api_version, offered, cutoff=0.7), "Is the CustomResourceDefinition installed?")
