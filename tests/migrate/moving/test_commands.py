@@ -225,7 +225,7 @@ async def test_compare_notes_its_verdict_for_cleanup_only_on_the_twin_of_the_ori
     migrate("plan", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "-o", str(path))
     migrate("apply", "--plan", str(path), "--yes")
     told = migrate("compare", "PyTorchJob/other", "TrainJob/bert", "-n", moves.namespace, code=1).stderr
-    assert f"the verdict is not recorded for cleanup: TrainJob {moves.namespace}/bert is the twin of PyTorchJob" in told
+    assert f"the verdict is not recorded for cleanup: TrainJob {moves.namespace}/bert was converted from PyTorchJob" in told
     assert mark(await moves.twin("bert"), COMPARED) == ""
     told = migrate("compare", "PyTorchJob/bert", "TrainJob/bert", "-n", moves.namespace, code=1).stderr
     assert "not recorded" not in told

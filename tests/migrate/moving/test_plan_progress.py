@@ -22,7 +22,7 @@ STAGES: dict[str, tuple[list[Json], list[Json], str, str]] = {
         [v1()],
         [twin("Suspended")],
         "made",
-        "resume it when it is to train: spec.suspend; or cleanup, where the v1 job never ran or has finished",
+        "to start it, set spec.suspend to false; or cleanup, where the v1 job never ran or has finished",
     ),
     "running": ([v1()], [twin()], "running", "wait until it has finished"),
     "finished": ([v1()], [twin("Complete")], "finished", "compare it with PyTorchJob team/bert: migrate compare --plan"),

@@ -302,10 +302,10 @@ async def test_a_comparison_with_another_job_unlocks_no_deletion(moves: Moves) -
     assert (await moves.apply(await moves.plan())).is_complete
     title = f"PyTorchJob {moves.namespace}/"
     said = await moves.note("equal", original="other", twin="bert", uid=other["metadata"]["uid"])
-    assert said == f"TrainJob {moves.namespace}/bert is the twin of {title}bert, not of {title}other"
+    assert said == f"TrainJob {moves.namespace}/bert was converted from {title}bert, not from {title}other"
     # As a baseline of an earlier job that had the same name.
     assert await moves.note("equal", original="bert", twin="bert", uid="earlier") == (
-        f"the run is of another {title}bert than TrainJob {moves.namespace}/bert is the twin of"
+        f"TrainJob {moves.namespace}/bert was converted from another {title}bert than the one that ran"
     )
     assert mark(await moves.twin("bert"), COMPARED) == ""
     uid = (await moves.v1("bert"))["metadata"]["uid"]

@@ -290,9 +290,7 @@ def migration() -> dict[str, list[wire.Row]]:
         ),
         _move("t5", 2, "running", proof=_reaches("runs"), twin="t5-v2", next="wait until it has finished"),
         _move("vit", 2, "ready", proof=_reaches("yaml"), next="apply", command=APPLY),
-        _move(
-            "dlrm", 2, "made", proof=_reaches("pods"), twin="dlrm Suspended", next="resume it when it is to train: spec.suspend"
-        ),
+        _move("dlrm", 2, "made", proof=_reaches("pods"), twin="dlrm Suspended", next="to start it, set spec.suspend to false"),
     ]
     waves = [
         wire.Wave(id="w1", number=1, title="Wave 1: one node", total=1, done=1),

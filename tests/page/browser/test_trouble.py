@@ -248,7 +248,7 @@ def test_the_list_of_moves_copies_whole_commands_and_shows_words_as_words(look: 
     ready, made = rows.filter(has_text="vit"), rows.filter(has_text="dlrm")
     expect(ready.locator(".m-proof")).to_have_text("yaml")
     expect(ready.get_by_role("button", name="Copy command")).to_have_attribute("title", samples.APPLY)
-    expect(made.locator(".c-why")).to_have_text("twin dlrm Suspended: resume it when it is to train: spec.suspend")
+    expect(made.locator(".c-why")).to_have_text("TrainJob dlrm Suspended: to start it, set spec.suspend to false")
     expect(made.get_by_role("button", name="Copy command")).to_have_count(0)
 
 

@@ -24,9 +24,9 @@ async def record(client: Client, original: Run, successor: Run, verdict: str, un
     if successor.uid not in ("", twin["metadata"]["uid"]):
         return f"another {successor.title} exists now"
     if mark(twin, SOURCE) != original.title:
-        return f"{successor.title} is the twin of {mark(twin, SOURCE)}, not of {original.title or 'a run without a name'}"
+        return f"{successor.title} was converted from {mark(twin, SOURCE)}, not from {original.title or 'a run without a name'}"
     if original.uid and any(uid not in ("", original.uid) for uid in (mark(twin, SOURCE_UID), await _uid_now(client, original))):
-        return f"the run is of another {original.title} than {successor.title} is the twin of"
+        return f"{successor.title} was converted from another {original.title} than the one that ran"
     annotations = {COMPARED: verdict, NOT_SEEN: ", ".join(unobserved) or None}
     metadata = {"uid": twin["metadata"]["uid"], "annotations": annotations}
     await client.patch(TRAIN_JOBS, successor.name, successor.namespace, {"metadata": metadata})

@@ -136,9 +136,9 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
             return _Place(stage, "nothing" if v1 == "gone" else "cleanup", "" if v1 == "gone" else "cleanup", is_done=True)
         case "made":
             if queue := mark(twin, QUEUE):
-                return _Place(stage, f"give it its queue when it is to train: label {QUEUE_LABEL}={queue}")
+                return _Place(stage, f"to start it, set the label {QUEUE_LABEL}={queue}")
             why = "or cleanup, where the v1 job never ran or has finished"
-            return _Place(stage, f"resume it when it is to train: spec.suspend; {why}")
+            return _Place(stage, f"to start it, set spec.suspend to false; {why}")
         case "finished":
             verdict = mark(twin, COMPARED)
             found = f"the last comparison says {verdict}; when that is mended " if verdict else ""

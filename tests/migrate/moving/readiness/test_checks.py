@@ -223,9 +223,9 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "a gang scheduler that is not there": (
         "gangs", facts(job(), options=Options(gang="volcano")), "blocking",
         ["--gang is volcano, but the cluster does not serve scheduling.volcano.sh/v1beta1."]),
-    "a quota without room for the twin": (
+    "a quota without room for the TrainJob": (
         "quotas", facts(asking(4), lists={RESOURCE_QUOTAS: [quota({"requests.cpu": "10"}, {"requests.cpu": "8"})]}), "advisory",
-        ["it leaves 2 of requests.cpu, the twin of PyTorchJob team/bert requests 8."]),
+        ["it leaves 2 of requests.cpu, the TrainJob of PyTorchJob team/bert requests 8."]),
     "a quota of devices that pods only have as a limit": (
         "quotas",
         facts(limited("nvidia.com/gpu", 4), lists={RESOURCE_QUOTAS: [quota({"requests.nvidia.com/gpu": "8"}, {})]}),
@@ -233,7 +233,7 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
     "a quota with too few devices": (
         "quotas",
         facts(limited("nvidia.com/gpu", 5), lists={RESOURCE_QUOTAS: [quota({"requests.nvidia.com/gpu": "8"}, {})]}), "advisory",
-        ["it leaves 8 of requests.nvidia.com/gpu, the twin of PyTorchJob team/bert requests 10."]),
+        ["it leaves 8 of requests.nvidia.com/gpu, the TrainJob of PyTorchJob team/bert requests 10."]),
     "a quota with room": (
         "quotas", facts(asking(1), lists={RESOURCE_QUOTAS: [quota({"cpu": "10"}, {"cpu": "8"})]}), "passed", []),
     "a quota that counts v1 jobs alone": (

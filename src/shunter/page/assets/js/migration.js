@@ -47,7 +47,7 @@ function WaveSection({ wave, moves }) {
       ${moves.map((move) => html`<tr class="row" key=${move.id}><td class="c-state m-state"><${State} state=${move.state} /></td>
           <td class="c-name m-name"><a href=${moveUrl(move)} title=${`${move.namespace}/${move.name}`}>${move.name}</a> <span class="faint">${move.namespace}</span></td>
           <td class="fold m-kind">${move.kind}</td>
-          <td class="c-why">${move.first || [move.twin ? `twin ${move.twin}` : "", move.next].filter(Boolean).join(": ")}${(move.blocking ?? 0) > 1 ? html` <span class="faint">and ${(move.blocking ?? 0) - 1} more</span>` : null}</td>
+          <td class="c-why">${move.first || [move.twin ? `TrainJob ${move.twin}` : "", move.next].filter(Boolean).join(": ")}${(move.blocking ?? 0) > 1 ? html` <span class="faint">and ${(move.blocking ?? 0) - 1} more</span>` : null}</td>
           <td class="fold m-proof" title=${move.proof}>${move.proof?.split(":")[0]}</td>
           <td class="fold m-next">${move.command ? html`<button title=${move.command} onClick=${() => copy(move.command ?? "")}>Copy command</button>` : null}</td></tr>`)}</tbody></table></section>`;
 }

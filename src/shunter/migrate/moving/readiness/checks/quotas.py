@@ -50,7 +50,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 
 def _misfits(facts: Facts, quota: Json) -> Iterator[str]:
-    """The resources of which the quota leaves too little for the twin of an unfinished job, each twin by itself."""
+    """The resources of which the quota leaves too little for the TrainJob of an unfinished job, each by itself."""
     for outcome in facts.unfinished:
         source, conversion = outcome.source, outcome.conversion
         if conversion is None or source.namespace != quota["metadata"]["namespace"]:
@@ -59,4 +59,4 @@ def _misfits(facts: Facts, quota: Json) -> Iterator[str]:
             pods = [replica.pod for replica in v2_pods(conversion.train_job, conversion.runtime)]
         except InputError:
             continue  # the conversion has findings about it
-        yield from quota_obstacles([quota], pods, asker=f"the twin of {source.title}")
+        yield from quota_obstacles([quota], pods, asker=f"the TrainJob of {source.title}")
