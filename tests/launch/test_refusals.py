@@ -101,6 +101,8 @@ def test_the_line_of_a_field_that_is_not_in_the_file_is_not_guessed() -> None:
     [
         pytest.param("one", '\n       The manifest has "one" there.', id="text"),
         pytest.param("-1", "\n       The manifest has -1 there.", id="a number"),
+        pytest.param("1", "\n       The manifest has 1 there.", id="a number of which the message has a part of a word (v1)"),
+        pytest.param('""', '\n       The manifest has "" there.', id="an empty text"),
         pytest.param("{a: b}", "", id="a mapping, which may be long"),
         pytest.param("a" * 81, "", id="a long text"),
         pytest.param("string", "", id="what the message says already"),

@@ -1,5 +1,5 @@
-"""The error for a manifest that the server refuses: the server's message, the line of each field that it names, and for an
-unknown field the name that was probably meant."""
+"""The error for a manifest that the server refuses: the server's message, the line of each field that it names, the field's value
+if the message lacks it, and for an unknown field the name that was probably meant."""
 
 from __future__ import annotations
 
@@ -60,9 +60,13 @@ def places(manifest: Manifest, resource: Resource, error: ApiError, schemas: Jso
 
 def _value_in_manifest(value: Any, message: str) -> str:
     """A single value as JSON; empty for a mapping, a list, a long text, and a value that the message contains."""
-    if not isinstance(value, str | int | float) or str(value) in message or len(str(value)) > LONGEST_VALUE:
+    if not isinstance(value, str | int | float):
         return ""
-    return json.dumps(value, ensure_ascii=False)
+    as_json = json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) and value else as_json
+    if len(text) > LONGEST_VALUE or re.search(rf"(?<!\w){re.escape(text)}(?!\w)", message):
+        return ""
+    return as_json
 
 
 def refusal(manifest: Manifest, error: ApiError, found: list[Place], *, called: str = "") -> ShunterError:
