@@ -214,15 +214,14 @@ def _method_without_master(draft: Draft, group: Group, found: TrainingContainer)
 def _report_missing_variables(draft: Draft, group: Group, found: TrainingContainer) -> None:
     """Reports the variables of v1 that --torch-launch=as-is does not set."""
     uses = found.uses_of_v1_variables
-    names = _listed(tuple(dict.fromkeys(use.name for use in uses)) or V1_VARIABLES)
-    text = f"{names} {'is' if ' and ' not in names else 'are'} not set for {found.text}"
+    names = tuple(dict.fromkeys(use.name for use in uses)) or V1_VARIABLES
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    text = f"{_listed(names)} {are} not set for {found.text}"
     use = next((use for use in uses if use.name == "WORLD_SIZE"), uses[0] if uses else None)
     if use is not None and use.default is not None:
         text += f", which takes {excerpt(use.default)} without {use.name}"
     if found.launch.launcher == "torchrun":
-        _report(
-            draft, topics.NO_GROUP, found, f"{text}, but its options refer to {'it' if ' and ' not in names else 'them'}.", use
-        )
+        _report(draft, topics.NO_GROUP, found, f"{text}, but its options refer to {them}.", use)
     elif group.count == 1:
         _report(draft, topics.NO_VARIABLES, found, f"{text}.", use)
     else:

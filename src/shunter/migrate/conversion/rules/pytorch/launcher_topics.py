@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.migrate.findings import Topic
 
-_V1_SETS = "v1 set MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in every pod of a PyTorchJob with a Master. "
+_V1_SETS = "v1 sets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in every pod of a PyTorchJob with a Master. "
 _V2_SETS = "v2's torch runtime sets PET_* only, from which torchrun sets v1's variables for each process. "
 
 _V1_VARIABLES = ("env.MASTER_ADDR", "env.MASTER_PORT", "env.RANK", "env.WORLD_SIZE")
