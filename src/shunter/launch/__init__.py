@@ -13,14 +13,14 @@ needs no cluster: it returns the ConfigMaps and the TrainJob, ready for `kubectl
 
 options.py, option_texts.py       what may be asked for, and how it is written on a command line
 programs.py, code/                the program and its directory; which files travel, and how
-objects.py, mounts.py             the objects; what pods mount. `$(NAME)` of arguments is kept as it is by
+objects.py, mounts.py             the objects; what pods mount. Arguments keep `$(NAME)` as it is, by `literal` of
                                   cluster/node/content/expansion.py
-names.py                          the name of a job that was given none, and of one that runs again: never one of before
+names.py                          the name of a job that was given none; the names of its earlier runs
 runtimes/, checkpoints/           the runtime that a program starts from; where checkpoints go
 fabric.py, fabric_objects.py      the fast network: profile and devices; in objects
 tracking.py, secret_names.py      MLflow's variables; variables that hold secrets
 preparing.py, submitting.py       options completed by what a cluster says; the writes, with a kill possible between any two
-named_objects.py, embedded.py     refused: objects that are missing; what means nothing on the embedded cluster
+named_objects.py, embedded.py     refused: objects that are missing; options without effect on the embedded cluster
 running.py                        `run`
 resuming.py, rerunning.py         `--resume JOB`; a job once more, and copied_job.py, its spec without what belonged to the first
 scaling.py, node_counts.py        `shunter scale`: the writes, and what is refused of a number

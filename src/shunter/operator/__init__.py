@@ -13,7 +13,7 @@ suspension.py          how a job is suspended or resumed; interrupted_scaling.py
 needs.py               what programs need of an image
 config.py, kinds.py    the file of `--config`; the kinds that are served
 permissions.py         what the operator may do: the one source of its roles
-process.py             the process; job_gauge.py: metrics of jobs by state
+process.py             the process, `__main__.py` that of an embedded cluster; job_gauge.py: metrics of jobs by state
 webhooks.py, registrar.py    whether webhooks are served, registered, trusted and reached; webhook_names.py
 
 Tests: tests/operator; permissions.py in tests/conformance/test_permissions.py; deleted_pods.py in training/test_failures.py and

@@ -2,7 +2,7 @@
 
 k01_claim, k02_room, k03_source, k04_command    PersistentVolumeClaims; no node; ConfigMaps, Secrets, images; a missing command
 k05_host_memory, k06_bus_error, k07_loop        OOMKilled; /dev/shm; CrashLoopBackOff
-k08_disruption, k14_node                        evicted, preempted, drained; no node takes the pod up
+k08_disruption, k14_node                        evicted, preempted, drained, or the node is gone; not started
 k09_quota, k10_queue                            ResourceQuota; Kueue, gangs
 k11_master, k13_peers                           a master that has not started; peers that have succeeded
 k12_refused, k15_stopped                        a refused object; suspended, managed by others, being deleted
