@@ -1,4 +1,4 @@
-"""From a TrainJob and its runtime to a JobSet: overrides, resources, patches."""
+"""From a TrainJob and its runtime to a JobSet: overrides and resources; runtimePatches in test_runtime_patches.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import copy
 import pytest
 
 from jobset_parts import environment, node, replicated_job
-from shunter.api.meta import Json
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.render import jobset_for
 from shunter.operator.trainer.runtimes import shipped
@@ -22,21 +21,6 @@ def test_plain_runtimes_ignore_resources_without_a_policy(make_trainjob: MakeTra
     assert node(jobset)["resources"] == {"limits": {"cpu": "2"}}
     assert replicated_job(jobset)["template"]["spec"]["parallelism"] == 3
     assert environment(jobset) == {}
-
-
-def test_patches_apply_in_their_order(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
-
-    def patch(manager: str, pool: str) -> Json:
-        pod = {"metadata": {"labels": {"pool": pool}}, "spec": {"nodeSelector": {"pool": pool, manager: "1"}}}
-        jobs = [{"name": "node", "template": {"spec": {"template": pod}}}]
-        template = {"metadata": {"labels": {"who": manager}}, "spec": {"replicatedJobs": jobs}}
-        return {"manager": f"{manager}.io/x", "trainingRuntimeSpec": {"template": template}}
-
-    jobset = jobset_for(make_trainjob(runtimePatches=[patch("z", "first"), patch("a", "second")]), make_runtime())
-    pod = replicated_job(jobset)["template"]["spec"]["template"]
-    assert jobset["metadata"]["labels"] == {"who": "a"}
-    assert pod["spec"]["nodeSelector"] == {"pool": "second", "z": "1", "a": "1"}
-    assert pod["metadata"]["labels"] == {"pool": "second"}
 
 
 def test_the_runtime_is_not_changed(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:

@@ -13,7 +13,8 @@ failures.py, failed_pods.py what failed in its pods, those that were replaced in
 admission.py                the webhooks: whether the runtime is there; other refusals are in api/trainer and plugins/
 go_types.py                 wrong types in a TrainJob, in the words of Go's decoder
 statusserver/               what programs report of their progress; metrics.py: counters of jobs
-resources.py, strategic_merge.py, upserts.py    GPUs and CPUs of a node; runtimePatches; lists of containers
+runtime_patches.py          runtimePatches, merged into the runtime's template
+resources.py, upserts.py    GPUs and CPUs of a node; lists of containers
 controllers.py              which changes wake a job
 
 Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py in tests/operator/test_wakes.py; lives

@@ -16,9 +16,9 @@ from shunter.operator.trainer.plugin import AdmissionContext, Companion, Foreign
 from shunter.operator.trainer.plugins import PLUGINS
 from shunter.operator.trainer.plugins.jobset import jobset
 from shunter.operator.trainer.resources import merged_resources
+from shunter.operator.trainer.runtime_patches import merged_template
 from shunter.operator.trainer.runtime_spec import RuntimeSpec, check_job, check_template, runtime_spec
 from shunter.operator.trainer.statusserver.place import StatusServerPlace
-from shunter.operator.trainer.strategic_merge import merged_jobset_spec
 
 
 class Rendered(NamedTuple):
@@ -63,33 +63,10 @@ def completed_model(job: TrainJob, runtime: Json, status_server: StatusServerPla
 def checked_template(job: TrainJob, spec: RuntimeSpec) -> Json:
     """The runtime's template with the job's patches merged in. Raises BuildError for a job, or a result, of another shape."""
     check_job(job)
-    template = merged_template(job, spec.template)
+    template = merged_template(spec.template, job.spec.runtime_patches)
     if job.spec.runtime_patches:
         check_template(template, spec.name)
     return template
-
-
-def merged_template(job: TrainJob, template: Json) -> Json:
-    """The runtime's template with the job's patches merged in their order: a later one wins. Of a patch's metadata only labels
-    and annotations count."""
-    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
-    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    for patch in job.spec.runtime_patches:
-        patched = patch.training_runtime_spec.get("template") or {}
-        added = patched.get("metadata") or {}
-        labels = {**labels, **(added.get("labels") or {})}
-        annotations = {**annotations, **(added.get("annotations") or {})}
-        spec = merged_spec(spec, patched.get("spec") or {})
-    return {**template, "metadata": {**metadata, "labels": labels, "annotations": annotations}, "spec": spec}
-
-
-def merged_spec(jobset_spec: Json, patch: Json) -> Json:
-    """A patch merged in; replicated jobs keep the runtime's order, unknown ones come first."""
-    merged = merged_jobset_spec(jobset_spec, patch)
-    places = {job.get("name"): place for place, job in enumerate(jobset_spec.get("replicatedJobs") or [])}
-    if merged.get("replicatedJobs"):
-        merged["replicatedJobs"] = sorted(merged["replicatedJobs"], key=lambda job: places.get(job.get("name"), 0))
-    return merged
 
 
 def merge_trainer_resources(job: TrainJob, pods: PodSet) -> None:

@@ -1,4 +1,4 @@
-"""Merging patches into a JobSetSpec: lists of named things merge, keep their order, and all others are replaced."""
+"""runtimePatches: a later one wins; lists of named things merge and keep their order, and all others are replaced."""
 
 from __future__ import annotations
 
@@ -9,10 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobset_parts import replicated_job
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.definitions import definitions
 from shunter.operator.trainer.model import BuildError
-from shunter.operator.trainer.strategic_merge import MERGE_KEYS, STRING_MAPS, merged_jobset_spec
+from shunter.operator.trainer.render import jobset_for
+from shunter.operator.trainer.runtime_patches import MERGE_KEYS, STRING_MAPS, merged_jobset_spec
+from trainer_plans import MakeRuntime, MakeTrainJob
+
+
+def test_patches_apply_in_their_order(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime) -> None:
+
+    def patch(manager: str, pool: str) -> Json:
+        pod = {"metadata": {"labels": {"pool": pool}}, "spec": {"nodeSelector": {"pool": pool, manager: "1"}}}
+        jobs = [{"name": "node", "template": {"spec": {"template": pod}}}]
+        template = {"metadata": {"labels": {"who": manager}}, "spec": {"replicatedJobs": jobs}}
+        return {"manager": f"{manager}.io/x", "trainingRuntimeSpec": {"template": template}}
+
+    jobset = jobset_for(make_trainjob(runtimePatches=[patch("z", "first"), patch("a", "second")]), make_runtime())
+    pod = replicated_job(jobset)["template"]["spec"]["template"]
+    assert jobset["metadata"]["labels"] == {"who": "a"}
+    assert pod["spec"]["nodeSelector"] == {"pool": "second", "z": "1", "a": "1"}
+    assert pod["metadata"]["labels"] == {"pool": "second"}
 
 
 def named(*names: str, **more: Any) -> list[Json]:

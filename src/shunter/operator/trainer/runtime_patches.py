@@ -1,14 +1,17 @@
-"""Which lists of a JobSetSpec a patch merges, and by which key: the struct tags of Go's JobSet and Kubernetes types.
+"""A TrainJob's runtimePatches, merged into the template of its runtime.
 
-`api.strategic_merge` does the merging. tests/operator/trainer/test_strategic_merge.py holds the tables to Kubernetes' schemas.
+Which lists of a JobSetSpec a patch merges, and by which key, say the struct tags of Go's JobSet and Kubernetes types;
+`api.strategic_merge` does the merging. tests/operator/trainer/test_runtime_patches.py holds the tables to Kubernetes' schemas.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.strategic_merge import Field, MergeError, strategic_merge
+from shunter.api.trainer.trainjob import RuntimePatch
 from shunter.operator.trainer.model import BuildError
 
 MERGE_KEYS = {
@@ -36,6 +39,29 @@ STRING_MAPS = frozenset(
     {"annotations", "labels", "matchLabels", "nodeSelector", "options", "userAnnotations", "volumeAttributes"}
 )
 """Maps from string to string, by field name: an empty string is a value there, as of the label `node-role.kubernetes.io/gpu`."""
+
+
+def merged_template(template: Json, patches: Iterable[RuntimePatch]) -> Json:
+    """The runtime's template with the patches merged in their order: a later one wins. Of a patch's metadata only labels
+    and annotations count."""
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    for patch in patches:
+        patched = patch.training_runtime_spec.get("template") or {}
+        added = patched.get("metadata") or {}
+        labels = {**labels, **(added.get("labels") or {})}
+        annotations = {**annotations, **(added.get("annotations") or {})}
+        spec = merged_spec(spec, patched.get("spec") or {})
+    return {**template, "metadata": {**metadata, "labels": labels, "annotations": annotations}, "spec": spec}
+
+
+def merged_spec(jobset_spec: Json, patch: Json) -> Json:
+    """A patch merged in; replicated jobs keep the runtime's order, unknown ones come first."""
+    merged = merged_jobset_spec(jobset_spec, patch)
+    places = {job.get("name"): place for place, job in enumerate(jobset_spec.get("replicatedJobs") or [])}
+    if merged.get("replicatedJobs"):
+        merged["replicatedJobs"] = sorted(merged["replicatedJobs"], key=lambda job: places.get(job.get("name"), 0))
+    return merged
 
 
 def merged_jobset_spec(original: Json, patch: Json) -> Json:
