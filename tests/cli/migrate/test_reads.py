@@ -60,7 +60,7 @@ def test_job_that_takes_its_rank_from_its_host_name_is_blocked(tmp_path: Path) -
     assert "Not checked: the contents of image example.org/train:1" in told.stderr
 
 
-def test_code_that_is_fetched_or_lies_on_a_volume_is_named_as_not_looked_into(tmp_path: Path) -> None:
+def test_code_that_is_fetched_or_lies_on_a_volume_is_named_as_not_checked(tmp_path: Path) -> None:
     fetching = '[{name: get, image: "git:1", command: [sh, -c, git clone https://example.org/x /code]}]'
     job = _job("a", "cd /work && torchrun train.py").replace(
         "containers:", f"initContainers: {fetching}\n          containers:", 1

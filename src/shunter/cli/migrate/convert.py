@@ -12,7 +12,7 @@ import typer
 
 from shunter.api.formats.counts import count
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.printing import not_looked_into, print_blocks, print_findings, shorter_forms, summary
+from shunter.cli.migrate.findings.printing import print_blocks, print_findings, shorter_forms, summary, unchecked_code
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.inputs import InputOptions
@@ -98,7 +98,7 @@ def convert(
     if not quiet:
         print_findings(tree.findings, with_notes=verbose)
         print_blocks(batch.outcomes)
-        if unread := not_looked_into(outcome.conversion for outcome in batch.outcomes if outcome.conversion):
+        if unread := unchecked_code(outcome.conversion for outcome in batch.outcomes if outcome.conversion):
             sys.stderr.write(f"{unread}\n")
         said = said_of(tree, changed)
         counts = summary(tree.findings)

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from shunter.cli.migrate.findings.printing import finding_json, not_looked_into, print_findings
+from shunter.cli.migrate.findings.printing import finding_json, print_findings, unchecked_code
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.form import Form, FormOption
@@ -66,7 +66,7 @@ def diff(
             else:
                 print_comparison(conversion, comparison, full=full)
             advance(1)
-    if form is not Form.json and (unread := not_looked_into(found)):
+    if form is not Form.json and (unread := unchecked_code(found)):
         say(unread)
     if form is Form.json:
         console.print_as(shown, console.Output.json)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from shunter.api.meta import Json
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.findings.printing import finding_json, not_looked_into, print_findings, reads_of
+from shunter.cli.migrate.findings.printing import finding_json, print_findings, reads_of, unchecked_code
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
 from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
@@ -140,7 +140,7 @@ def print_summary(proofs: list[Proof]) -> None:
             say(text)
     if counts[None]:
         say(f"{counts[None]} of {len(proofs)} reached nothing")
-    if unread := not_looked_into(proof.conversion for proof in proofs):
+    if unread := unchecked_code(proof.conversion for proof in proofs):
         say(unread)
     if undecided := sum(bool(blocking(proof)) for proof in proofs):
         text = f"{undecided} of {len(proofs)} must not be used as they are: a finding of the conversion blocks"

@@ -63,7 +63,7 @@ class Record(Struct, frozen=True):
     job: str = ""
     """The title of the v1 job; empty for a step of no job."""
     outcome: str = ""
-    """Why nothing was written (`it is so already`); such a step is not undone."""
+    """Why nothing was written (`it is already in this state`); such a step is not undone."""
 
     @property
     def title(self) -> str:

@@ -47,7 +47,7 @@ def print_blocks(outcomes: Iterable[Outcome]) -> None:
         sys.stderr.write("".join(f"{line}\n" for line in found.lines))
 
 
-def not_looked_into(conversions: Iterable[Conversion]) -> str:
+def unchecked_code(conversions: Iterable[Conversion]) -> str:
     """`Not checked: the contents of 2 images (a, b), what git clone fetches. ...`, once per run; empty if all was read."""
     code = together(conversion.unread_code for conversion in conversions)
     parts = [_contents(kind, names) for kind, names in (("image", code.images), ("volume", code.volumes)) if names]
