@@ -23,7 +23,7 @@ export function parse(path, search) {
     return {
       view: "jobs",
       filter: {
-        // In any case, such as `failed`.
+        // In upper or lower case, such as `failed`.
         states: query.getAll("state").map((state) => state.slice(0, 1).toUpperCase() + state.slice(1).toLowerCase()),
         namespaces: query.getAll("namespace"),
         find: query.get("find") ?? "",

@@ -54,7 +54,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
         return
     controllers = [deployment for deployment in facts.all(DEPLOYMENTS) if _is_controller(deployment)]
     if not controllers:
-        yield Fault("JobSet's controller has no Deployment: something else reconciles JobSets, or nothing.",
+        yield Fault("JobSet's controller has no Deployment: something else reconciles JobSets, or nothing does.",
                     remedy="Check that JobSets are reconciled: create one and watch it.", impact="advisory")  # fmt: skip
     for deployment in controllers:
         if not (deployment.get("status") or {}).get("availableReplicas"):
