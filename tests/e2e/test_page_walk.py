@@ -187,4 +187,4 @@ def test_a_job_is_moved_from_the_inventory_to_compared(
         expect(tab.get_by_text("1 of 1 done")).to_be_visible()
         tab.get_by_role("link", name="resnet").click()
         expect(tab.locator(".facts .state")).to_have_text("compared")
-        expect(tab.get_by_role("region", name="Runs compared")).to_contain_text("loss")
+        expect(tab.get_by_role("region", name="Comparison of the runs")).to_contain_text("loss")
