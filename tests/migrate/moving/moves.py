@@ -37,8 +37,8 @@ from shunter.migrate.moving.cleanup_candidates import CleanupCandidate, cleanup_
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions, planned
+from shunter.migrate.moving.rollback_decisions import Undo
 from shunter.migrate.moving.runs.record import Run
-from shunter.migrate.moving.undo_steps import Undo
 from shunter.migrate.options import Options
 from shunter.operator.overview import overview
 

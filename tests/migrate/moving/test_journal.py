@@ -25,9 +25,9 @@ from shunter.kube.errors import Forbidden, Invalid
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import applying, rolling_back
 from shunter.migrate.moving.journal import Journal, Record
+from shunter.migrate.moving.rollback_decisions import UndoContext, undo_of
 from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undo_steps import UndoContext, undo_of
 
 pytestmark = pytest.mark.integration
 

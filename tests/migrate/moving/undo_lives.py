@@ -17,7 +17,7 @@ from shunter.kube.errors import NotFound
 from shunter.migrate.moving.marks import SOURCE, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
-from shunter.migrate.moving.undo_steps import Undo
+from shunter.migrate.moving.rollback_decisions import Undo
 from shunter.operator.overview import is_suspended, overview
 
 Disturbance = Literal["killed", "refused"]

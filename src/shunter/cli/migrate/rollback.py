@@ -24,7 +24,7 @@ from shunter.cli.output.console import errors, output, say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.moving import gathering, rolling_back
 from shunter.migrate.moving.plan import read
-from shunter.migrate.moving.undo_steps import Undo
+from shunter.migrate.moving.rollback_decisions import Undo
 from shunter.migrate.own_files import beside
 
 

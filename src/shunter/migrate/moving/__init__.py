@@ -6,7 +6,8 @@
               jobs that others manage                   source_patches.py: a file that says what to change there
     journal   each write, before and after it is made   journal.py: a synced file, and ConfigMaps
     status    how far each job is                       plan_progress.py (pure)
-    rollback  journal + current objects -> undo steps   undo_steps.py (pure), cluster_view.py (reads), rolling_back.py (writes)
+    rollback  journal + current objects -> undo steps   rollback_decisions.py (pure), cluster_view.py (reads),
+                                                        rolling_back.py (writes)
     cleanup   v1 jobs that may be deleted               cleanup_candidates.py, waiting_train_jobs.py, v1_origins.py (pure),
                                                         saved_runs.py (files), comparisons.py (verdicts on TrainJobs)
     finalize  v1's definitions, last of all             v1_definitions.py (pure), remove_v1.py (writes)

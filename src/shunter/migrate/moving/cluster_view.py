@@ -14,8 +14,8 @@ from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.applying import unfinished_pods
 from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.rollback_decisions import Undo
 from shunter.migrate.moving.steps import ObjectRef
-from shunter.migrate.moving.undo_steps import Undo
 
 
 class RecordedObjects(NamedTuple):

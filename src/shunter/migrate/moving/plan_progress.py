@@ -14,8 +14,8 @@ from shunter.api.titles import title_of
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.rollback_decisions import was_started
 from shunter.migrate.moving.steps import step_title
-from shunter.migrate.moving.undo_steps import was_started
 from shunter.migrate.run_verdicts import PASSED
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, overview

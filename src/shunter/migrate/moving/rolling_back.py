@@ -20,8 +20,7 @@ from shunter.migrate.moving.applying import ATTEMPTS, FIRST_WAIT, POLL_SECONDS
 from shunter.migrate.moving.cluster_view import ClusterView, LiveCluster, SimulatedCluster
 from shunter.migrate.moving.journal import Journal, Record
 from shunter.migrate.moving.plan import Plan
-from shunter.migrate.moving.steps import ObjectRef, v1_job_of
-from shunter.migrate.moving.undo_steps import (
+from shunter.migrate.moving.rollback_decisions import (
     RolledBackTrainJob,
     Undo,
     UndoContext,
@@ -30,6 +29,7 @@ from shunter.migrate.moving.undo_steps import (
     undo_of,
     was_started,
 )
+from shunter.migrate.moving.steps import ObjectRef, v1_job_of
 from shunter.migrate.moving.v1_origins import Origin, origin_of, recreated_uids
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_suspended, overview

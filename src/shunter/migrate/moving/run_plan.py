@@ -19,9 +19,9 @@ from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Item, Plan
+from shunter.migrate.moving.rollback_decisions import was_started
 from shunter.migrate.moving.source_patches import SourcePatch, source_patch
 from shunter.migrate.moving.steps import Step, freeze_steps, item_steps
-from shunter.migrate.moving.undo_steps import was_started
 from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.operator.overview import FINISHED_STATES, overview
 

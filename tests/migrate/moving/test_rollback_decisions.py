@@ -26,9 +26,7 @@ from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.journal import Phase, Record
-from shunter.migrate.moving.step_decisions import intended
-from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.undo_steps import (
+from shunter.migrate.moving.rollback_decisions import (
     RolledBackTrainJob,
     Undo,
     UndoContext,
@@ -38,6 +36,8 @@ from shunter.migrate.moving.undo_steps import (
     undo_of,
     was_started,
 )
+from shunter.migrate.moving.step_decisions import intended
+from shunter.migrate.moving.steps import Step
 from shunter.operator.overview import is_suspended
 
 
