@@ -24,7 +24,7 @@ named_objects.py, embedded.py     refused: objects that are missing; options wit
 running.py                        `run`
 resuming.py, rerunning.py         `--resume JOB`; a job once more, and copied_job.py, its spec without what belonged to the first
 scaling.py, node_counts.py        `shunter scale`: the writes, and what is refused of a number
-deleting.py, stops.py             `shunter delete`, and what a stopped job has saved
+deleting.py, saved_at_stop.py     `shunter delete`, and what a stopped job has saved
 applying.py, refusals.py          manifests of `run -f`; a refusal with file and line
 marks.py                          labels and annotations
 

@@ -20,7 +20,7 @@ from shunter.kube.watching import follow
 from shunter.launch.code.stored import tidy
 from shunter.launch.marks import PROGRAM
 from shunter.launch.runtimes.stored import tidy_runtimes
-from shunter.launch.stops import StopLogReader, read_saved, stop_sentence
+from shunter.launch.saved_at_stop import StopLogReader, read_saved, stop_sentence
 from shunter.operator.overview import is_pod_of, moment, pod_selector
 
 QUIET_SECONDS = 2.0

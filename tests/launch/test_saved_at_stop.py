@@ -12,7 +12,7 @@ import pytest
 from shunter.jobs.progress_text import where_stopped
 from shunter.launch.checkpoints.location import CheckpointLocation
 from shunter.launch.checkpoints.saved import SavedStep
-from shunter.launch.stops import StoppedCheckpoints, read_saved, stop_sentence
+from shunter.launch.saved_at_stop import StoppedCheckpoints, read_saved, stop_sentence
 from shunter.operator.training_progress import Checkpoint, Progress
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
