@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.page.live import Listener, Table, encoded
-from shunter.page.running import PACE_SECONDS, pause_after
+from shunter.page.view_refresh import PACE_SECONDS, pause_after
 from shunter.page.wire import Hidden, NodeRow, Row, Session
 
 FACTS = Session(user="ann", cluster="prod", is_read_only=False, version="1", now=0.0)

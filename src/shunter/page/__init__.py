@@ -3,7 +3,7 @@
     addresses.py    routes, and the checks of their parameters                                         no I/O
     access/         guard.py: refuses requests; logins.py: authentication by cookie, bearer token, or a proxy's headers;
                     sessions.py: credentials, client and views of one viewer; sessions share nothing
-    running.py      a running view: its watches and readings; hidden.py describes missing permissions
+    view_refresh.py when a view's objects are watched, read again and its rows made; hidden.py describes missing permissions
     live.py         rows by id, coalesced: a snapshot, then changes                                    no I/O
     views/          objects + now -> rows of `wire`, a module per view; view.py defines a view         no I/O
     job_readings.py, cluster_readings.py, conversions.py    what views read beside their watches

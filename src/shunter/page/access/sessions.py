@@ -19,7 +19,7 @@ from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.kubeconfig import Connection
 from shunter.page.live import Listener
-from shunter.page.running import RunningView
+from shunter.page.view_refresh import RunningView
 from shunter.page.views.view import OpenView, PageOptions, Parameters, Viewer
 from shunter.page.wire import Session as SessionFacts
 

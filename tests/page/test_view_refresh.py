@@ -21,7 +21,7 @@ from shunter.api.resources import NAMESPACES
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.errors import ServerProblem, Status
-from shunter.page import running as running_views
+from shunter.page import view_refresh
 from shunter.page.access.logins import LocalLogin, TokenLogin
 from shunter.page.views.view import Observed, Reading, Rows, Watch
 from shunter.page.wire import CheckpointRow
@@ -311,7 +311,7 @@ def test_a_bug_after_errors_of_the_api_server_is_logged_and_shown(
 def test_a_bug_in_a_watch_or_in_the_review_of_rights_does_not_end_it(
     page_cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    real, calls = getattr(running_views, part), list[int]()
+    real, calls = getattr(view_refresh, part), list[int]()
 
     def fails_once(*arguments: Any, **options: Any) -> Any:
         calls.append(1)
@@ -319,9 +319,9 @@ def test_a_bug_in_a_watch_or_in_the_review_of_rights_does_not_end_it(
             raise KeyError(part)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(running_views, part, fails_once)
-    monkeypatch.setattr(running_views, "RETRY_SECONDS", 0.5)
-    monkeypatch.setattr(running_views, "REVIEW_SECONDS", 0.5)
+    monkeypatch.setattr(view_refresh, part, fails_once)
+    monkeypatch.setattr(view_refresh, "RETRY_SECONDS", 0.5)
+    monkeypatch.setattr(view_refresh, "REVIEW_SECONDS", 0.5)
     login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
     with (
         running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: Namespaces())) as page,

@@ -1,4 +1,4 @@
-"""A running view: its watches and readings as tasks, and a table with the rows made from them.
+"""Keeps a view up to date: when its objects are watched, when the rest is read again, and how often its rows are made from them.
 
 If the viewer may not list a resource in all namespaces, it is listed in each of the namespaces that the options of the page name.
 Permissions are checked again every minute, as the API server does not end a running watch when its permission is revoked.
