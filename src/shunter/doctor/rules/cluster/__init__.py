@@ -1,11 +1,14 @@
 """K: rules by pods, events and other objects of the cluster.
 
-k01_claim, k02_room, k03_source, k04_command    PersistentVolumeClaims; no node; ConfigMaps, Secrets, images; a missing command
+k01_claim, k02_room                             PersistentVolumeClaims; no node
+k03_config_secret_image, k04_command            ConfigMaps, Secrets, images; a missing command
 k05_host_memory, k06_bus_error, k07_loop        OOMKilled; /dev/shm; CrashLoopBackOff
 k08_disruption, k14_node                        evicted, preempted, drained, or the node is gone; not started
 k09_quota, k10_queue                            ResourceQuota; Kueue, gangs
 k11_master, k13_peers                           a master that has not started; peers that have succeeded
 k12_refused, k15_stopped                        a refused object; suspended, managed by others, being deleted
+
+Texts and remedies about blocked pods are decided in operator/causes: pods.py, and placement.py for those without a node.
 
 Tests: by the id of the rule in tests/doctor/rule_cases.py and tests/doctor/corpus; more of single rules in
 tests/doctor/rules/cluster.
