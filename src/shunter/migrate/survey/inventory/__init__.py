@@ -7,4 +7,6 @@ entry        one row: small, so that ten thousand fit
 taking       rows from conversions, and page by page from a cluster
 fleet        all rows together: counts, blockers, GPU-hours
 forms/       the fleet as a table, CSV, JSON, Markdown, HTML
+
+The owner of a job (its ownerReferences, Helm, Argo CD, Flux) is decided in api/ownership.py.
 """
