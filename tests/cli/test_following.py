@@ -1,4 +1,4 @@
-"""What is said of a job that was followed: how it ended, what remains of it, and that it did not end in time."""
+"""What is said of a job that was followed: its end, what remains of it, and that it goes on after --timeout or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from job_evidence import v1_job, v2_job
 from one_job import FAILED, JOB, OneJob
 from shunter.api.resources import TRAIN_JOBS
-from shunter.cli.following import ended_by, report
+from shunter.cli import following
+from shunter.cli.following import all_succeeded, ended_by, report
 from shunter.jobs.following.display import PipeDisplay
 from shunter.jobs.following.follower import JobEnd
 from shunter.jobs.following.outcome import Outcome
@@ -47,6 +48,24 @@ async def test_a_job_that_does_not_end_in_time_has_not_succeeded_and_goes_on(cap
     said = capsys.readouterr().err
     assert "did not end within --timeout" in said
     assert "follow it: shunter logs -f train -n team; end it: shunter delete train -n team" in said
+
+
+async def test_ctrl_c_tells_of_each_job_that_has_not_ended_that_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def first_has_ended(*arguments: Any) -> bool:
+        if arguments[3] is jobs[0]:
+            return True
+        raise asyncio.CancelledError
+
+    jobs = [{**JOB, "metadata": {"name": name, "namespace": "team"}} for name in ("first", "second", "third")]
+    monkeypatch.setattr(following, "ended_by", first_has_ended)
+    with pytest.raises(asyncio.CancelledError):
+        await all_succeeded(Client(OneJob({})), [(TRAIN_JOBS, job) for job in jobs], None)
+    assert " ".join(capsys.readouterr().err.split()) == " ".join(
+        f"TrainJob {name} is still running; follow it: shunter logs -f {name} -n team; end it: shunter delete {name} -n team"
+        for name in ("second", "third")
+    )
 
 
 SUCCEEDED = {**JOB, "status": {"conditions": [{"type": "Complete", "status": "True", "message": "all ranks ended"}]}}

@@ -2,7 +2,7 @@
 
 main.py        the table of verbs; errors and their exit codes (shunter/errors.py)
 run.py         `run` and its exit code, for manifests and, with program.py, for programs
-following.py   follows a job that was started until it ends or --timeout, and reports how it ended
+following.py   follows jobs that were started until they end, --timeout or Ctrl-C, and says how they ended or that they go on
 target.py      the cluster of a command; its default namespace comes from shunter/kube/kubeconfig.py
 clusters.py    `up`, `down`, `status`; install.py: `install`, `uninstall`
 doctor.py      `doctor`; its exit code is decided in shunter/doctor/verdicts.py

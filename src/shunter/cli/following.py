@@ -1,6 +1,9 @@
-"""Follows a job that was started to its end, and reports how it ended."""
+"""Follows jobs that were started to their end, --timeout or Ctrl-C, and reports how they ended or that they continue."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
 
 from rich.markup import escape
 
@@ -9,6 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.cli.output.console import errors, say
 from shunter.cli.output.diagnosed import diagnosed
+from shunter.cli.output.display import display
 from shunter.jobs.following.display import Display
 from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.outcome import Outcome, outcome
@@ -21,6 +25,21 @@ async def followed(client: Client, resource: Resource, job: Json, screen: Displa
     ended = await outcome(client, await JobFollower(client, resource, job, screen).run(), job, diagnosed)
     report(ended)
     return ended
+
+
+async def all_succeeded(client: Client, jobs: Sequence[tuple[Resource, Json]], timeout: float | None) -> bool:
+    """Follows jobs one after another: whether every one succeeded within `timeout` seconds. If it is interrupted (Ctrl-C), it
+    prints that the jobs whose end it has not reported continue, and how to follow or end them."""
+    deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+    succeeded = []
+    try:
+        for resource, job in jobs:
+            succeeded.append(await ended_by(deadline, client, resource, job, display()))
+    except asyncio.CancelledError:
+        for _, job in jobs[len(succeeded) :]:
+            say(goes_on(job))
+        raise
+    return all(succeeded)
 
 
 async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.api.titles import object_title
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.output.console import ObjectForm, print_objects, say
-from shunter.cli.output.display import display
 from shunter.cli.tracking import local_address, print_run, print_server, require_local_server, start_local_server
 from shunter.cluster import mlflow_server
 from shunter.cluster.target import Target
@@ -211,17 +209,12 @@ async def run_program(
             job = await submitted(target, *request, options, replace=replace)
         if job is None:
             return True
-        from shunter.cli.following import ended_by, goes_on  # while the pods start
+        from shunter.cli.following import all_succeeded, goes_on  # while the pods start
 
         if options.detach:
             say(goes_on(job))
             return True
-        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-        try:
-            succeeded = await ended_by(deadline, client, resource, job, display())
-        except asyncio.CancelledError:
-            say(goes_on(job))
-            raise
+        succeeded = await all_succeeded(client, [(resource, job)], timeout)
         if succeeded:
             say(f"again: shunter run --rerun {job['metadata']['name']} -n {job['metadata']['namespace']}")
         return succeeded

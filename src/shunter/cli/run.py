@@ -14,7 +14,6 @@ from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.options.run_command import own_words, programs_among
 from shunter.cli.output.console import errors, say
-from shunter.cli.output.display import display
 from shunter.cli.program import requested, run_program
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.cluster.lifecycle import Options, refuse_other_options, start_default
@@ -160,8 +159,7 @@ def require_warm(target: Target, modules: tuple[str, ...]) -> None:
 
 
 async def run_manifests(target: Target, manifests: list[Manifest], *, replace: bool, timeout: float | None = None) -> bool:
-    """Whether every job among the manifests succeeded within `timeout` seconds; True if there is none. If it is interrupted, or
-    the time is over, it prints which jobs continue."""
+    """Whether every job among the manifests succeeded within `timeout` seconds; True if there is none."""
     async with target.client:
         say(f"on {target.description}")
         for manifest in manifests:
@@ -170,13 +168,6 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
         jobs = await apply_all(target, manifests, replace=replace, tell=say)
         if not jobs:
             say(f"applied {count(len(manifests), 'object')}; no training job is among them")
-        from shunter.cli.following import ended_by, goes_on  # while the pods start
+        from shunter.cli.following import all_succeeded  # while the pods start
 
-        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-        try:
-            ended = [await ended_by(deadline, target.client, resource, job, display()) for resource, job in jobs]
-            return all(ended)
-        except asyncio.CancelledError:
-            for _, job in jobs:
-                say(goes_on(job))
-            raise
+        return await all_succeeded(target.client, jobs, timeout)
