@@ -12,9 +12,9 @@ from one_job import FAILED, JOB, OneJob
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli import following
 from shunter.cli.following import all_succeeded, ended_by, report
-from shunter.jobs.following.display import PipeDisplay
 from shunter.jobs.following.follower import JobEnd
 from shunter.jobs.following.outcome import Outcome
+from shunter.jobs.following.pipe_display import PipeDisplay
 from shunter.kube.client import Client
 from shunter.operator.overview import overview
 

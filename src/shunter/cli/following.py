@@ -13,9 +13,9 @@ from shunter.api.resources import Resource
 from shunter.cli.output.console import errors, say
 from shunter.cli.output.diagnosed import diagnosed
 from shunter.cli.output.display import display
-from shunter.jobs.following.display import Display
 from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.outcome import Outcome, outcome
+from shunter.jobs.following.pipe_display import Display
 from shunter.kube.client import Client
 from shunter.operator.overview import overview, ttl_seconds
 

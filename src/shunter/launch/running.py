@@ -15,9 +15,9 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.cluster.lifecycle import start_default
 from shunter.cluster.target import Target, find_target, is_down
 from shunter.errors import InputError
-from shunter.jobs.following.display import PipeDisplay
 from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.outcome import outcome
+from shunter.jobs.following.pipe_display import PipeDisplay
 from shunter.kube.client import Client
 from shunter.launch import option_texts
 from shunter.launch.options import LaunchOptions

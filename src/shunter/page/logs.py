@@ -18,8 +18,8 @@ from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.jobs.finding import pods_of
-from shunter.jobs.following.display import prefix
 from shunter.jobs.following.follower import OPERATOR_CONTAINERS
+from shunter.jobs.following.log_prefix import log_prefix
 from shunter.jobs.logs.visible_text import LONGEST, visible
 from shunter.jobs.training_pods import Place, Places, ranks_of_places
 from shunter.kube.client import Client
@@ -142,7 +142,7 @@ class _Runs:
                 continue
             if not (has_run or runs) or (self._chosen and self._rank(pod) not in self._chosen):
                 continue
-            source = Source(self._rank(pod), prefix(self._members.of(pod), name)[1:-1])
+            source = Source(self._rank(pod), log_prefix(self._members.of(pod), name)[1:-1])
             if has_run:
                 yield _Container(pod, name, restarts - 1, True, source)
             if runs:

@@ -9,7 +9,7 @@ import pytest
 
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.following.buffered_notes import LONGEST, LONGEST_TRACEBACK, QUIET, BufferedNotes, NoteTiming
-from shunter.jobs.following.display import PipeDisplay
+from shunter.jobs.following.pipe_display import PipeDisplay
 from shunter.operator.overview import Member
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "x.py", line 1, in <module>', "    main()", "", "ValueError: no"]

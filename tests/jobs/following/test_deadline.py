@@ -11,8 +11,8 @@ import pytest
 from one_job import FAILED, JOB, POD, OneJob
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, TRAIN_JOBS
-from shunter.jobs.following.display import PipeDisplay
 from shunter.jobs.following.follower import JobFollower
+from shunter.jobs.following.pipe_display import PipeDisplay
 from shunter.kube.client import Client
 from shunter.kube.errors import from_answer
 from shunter.kube.transport import Response

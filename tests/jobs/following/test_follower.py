@@ -14,8 +14,8 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cli.options.log_options import LogOptions
 from shunter.cli.output.display import SingleRankDisplay
 from shunter.cli.output.log_printing import print_logs
-from shunter.jobs.following.display import PipeDisplay
 from shunter.jobs.following.follower import JobFollower
+from shunter.jobs.following.pipe_display import PipeDisplay
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, from_answer
 from shunter.kube.retry import RetryPolicy

@@ -7,8 +7,8 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.jobs.following.display import PipeDisplay
 from shunter.jobs.following.obstacle import Obstacle
+from shunter.jobs.following.pipe_display import PipeDisplay
 from stored_objects import StoredObjects
 
 METADATA = {"name": "j", "namespace": "team", "uid": "u-j", "creationTimestamp": "2026-01-01T00:00:00Z"}

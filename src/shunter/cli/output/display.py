@@ -1,6 +1,6 @@
 """Shows a followed job in a terminal: log lines with a coloured rank before them, conditions, a line of progress at the bottom.
 
-Without a terminal, `shunter.jobs.following.display.PipeDisplay` is used.
+Without a terminal, `shunter.jobs.following.pipe_display.PipeDisplay` is used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.status import Status
 
 from shunter.cli.output.console import errors, output
-from shunter.jobs.following.display import Display, PipeDisplay, prefix
+from shunter.jobs.following.log_prefix import log_prefix
+from shunter.jobs.following.pipe_display import Display, PipeDisplay
 from shunter.operator.overview import Member, Overview
 
 RANK_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
@@ -28,9 +29,9 @@ class TerminalDisplay:
         self._started = time.monotonic()
 
     def log(self, member: Member, container: str, line: str) -> None:
-        """Prints a line after its prefix, which has the colour of its rank, without wrapping it."""
+        """Prints a line after its prefix (`log_prefix`), which has the colour of its rank, without wrapping it."""
         colour = RANK_COLOURS[(member.rank if member.rank is not None else 0) % len(RANK_COLOURS)]
-        self._console.print(f"[{colour}]{prefix(member, container)}[/] {escape(line)}", soft_wrap=True)
+        self._console.print(f"[{colour}]{log_prefix(member, container)}[/] {escape(line)}", soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Prints a line that begins with `--`."""

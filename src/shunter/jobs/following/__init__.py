@@ -3,7 +3,8 @@
 follower.py          conditions, warning events and logs of all containers
 buffered_notes.py    notes stay out of the middle of a traceback
 obstacle.py          what keeps it from training, once; last_pods.py: which pods tell why it failed
-outcome.py           how it ended, in words; display.py: standard output and error
+outcome.py           how it ended, in words
+log_prefix.py        `[worker-1]` before a log line; pipe_display.py: standard output and error, without a terminal
 
 Tests: tests/jobs/following; causes of whole jobs in tests/e2e/test_causes.py.
 """

@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable
 
-from shunter.jobs.following.display import Display
+from shunter.jobs.following.pipe_display import Display
 from shunter.operator.overview import Member, Overview
 
 QUIET = 0.25

@@ -15,9 +15,9 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.failures import READ_LINES
 from shunter.jobs.following.buffered_notes import BufferedNotes
-from shunter.jobs.following.display import Display
 from shunter.jobs.following.last_pods import last_pods
 from shunter.jobs.following.obstacle import Obstacle
+from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.timeline import without_names
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem

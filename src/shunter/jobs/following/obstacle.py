@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from shunter.api.meta import Json
 from shunter.jobs.evidence import completed
-from shunter.jobs.following.display import Display
+from shunter.jobs.following.pipe_display import Display
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.operator.causes import Cause, Evidence, cause, runs_in_full

@@ -1,11 +1,11 @@
-"""Displays of a followed job: the protocol, and the display for pipes and files."""
+"""Displays of a followed job: the protocol, and the display for pipes and files; for terminals: cli/output/display.py."""
 
 from __future__ import annotations
 
 import sys
 from typing import Protocol
 
-from shunter.jobs.training_pods import TRAINING_CONTAINERS
+from shunter.jobs.following.log_prefix import log_prefix
 from shunter.operator.overview import Member, Overview
 
 
@@ -33,7 +33,7 @@ class PipeDisplay:
 
     def log(self, member: Member, container: str, line: str) -> None:
         """`[worker-1] loss=0.5` on standard output."""
-        sys.stdout.write(f"{prefix(member, container)} {line}\n")
+        sys.stdout.write(f"{log_prefix(member, container)} {line}\n")
         sys.stdout.flush()
 
     def note(self, text: str) -> None:
@@ -52,9 +52,3 @@ class PipeDisplay:
     def close(self) -> None:
         """Does nothing: every line has been flushed."""
         return
-
-
-def prefix(member: Member, container: str) -> str:
-    """`[worker-1]`, or `[worker-1 sidecar]` for a container that does not train."""
-    trains = container in TRAINING_CONTAINERS or container == member.container
-    return f"[{member.label}]" if trains else f"[{member.label} {container}]"
