@@ -31,7 +31,7 @@ class TerminalDisplay:
     def log(self, member: Member, container: str, line: str) -> None:
         """Prints a line after its prefix (`log_prefix`), which has the colour of its rank, without wrapping it."""
         colour = RANK_COLOURS[(member.rank if member.rank is not None else 0) % len(RANK_COLOURS)]
-        self._console.print(f"[{colour}]{log_prefix(member, container)}[/] {escape(line)}", soft_wrap=True)
+        self._console.print(f"[{colour}]{escape(log_prefix(member, container))}[/] {escape(line)}", soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Prints a line that begins with `--`."""
