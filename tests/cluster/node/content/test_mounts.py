@@ -7,16 +7,9 @@ from typing import Any
 
 import pytest
 
-from shunter.cluster.node.content.mounts import (
-    Mount,
-    container_mounts,
-    read_only_volumes,
-    sealed_volumes,
-    uncovered,
-    volume_source,
-)
+from shunter.cluster.node.content.mounts import Mount, container_mounts, uncovered
 from shunter.cluster.node.content.references import MissingSourceError
-from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.content.volumes import read_only_volumes, sealed_volumes
 
 POD: Any = {
     "metadata": {"name": "p", "labels": {}},
@@ -69,18 +62,6 @@ def test_a_sub_path_may_not_leave_its_volume(tmp_path: Path) -> None:
     container = {"volumeMounts": [{"name": "v", "mountPath": "/m", "subPath": "out/passwd"}]}
     with pytest.raises(MissingSourceError, match="leads out of its volume"):
         container_mounts(container, {"v": tmp_path / "v"}, {})
-
-
-@pytest.mark.parametrize("kind", ["Directory", "File", "Socket"])
-def test_a_host_path_of_the_wrong_kind_is_refused(tmp_path: Path, kind: str) -> None:
-    source = {"name": "v", "hostPath": {"path": str(tmp_path / "none"), "type": kind}}
-    with pytest.raises(MissingSourceError, match="hostPath type check failed"):
-        volume_source(source, PodDirectory(tmp_path))
-
-
-def test_a_volume_of_an_unknown_kind_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingSourceError, match="volume type nfs is not supported by this node"):
-        volume_source({"name": "v", "nfs": {"server": "x"}}, PodDirectory(tmp_path))
 
 
 def test_a_claim_that_is_only_read_is_mounted_so(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cluster.node.content.volumes import VolumeFile, write_files
+from shunter.cluster.node.content.volume_files import VolumeFile, write_files
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.operator.trainer.plugins.ssh_keys import key_pair
 

@@ -4,7 +4,8 @@ images.py, image_environments.py          what `image:` means here, and with --s
 environment.py, expansion.py              env and envFrom, command and args; `$(VAR)`
 downward.py, service_links.py             the downward API; variables of Services
 substitution.py                           addresses, ports and paths at level `plain`
-volumes.py, mounts.py                     files of ConfigMaps, Secrets, tokens; where each volumeMount is, subPath
+volumes.py, mounts.py                     where each volume is (emptyDir, hostPath), and each volumeMount, subPath
+volume_files.py                           files of ConfigMaps, Secrets, tokens, downwardAPI: items, modes, updates
 references.py, sources.py                 what a pod refers to; how it is fetched
 service_account_tokens.py, user_identity.py, warm_start.py    token renewal; users and groups; forks of a warm parent
 

@@ -16,13 +16,14 @@ from shunter.cluster.local_path import is_provisioned
 from shunter.cluster.node.content.downward import PodContext
 from shunter.cluster.node.content.environment import declared_environment, unknown_program, unsupported_source
 from shunter.cluster.node.content.images import ImageError, Images
-from shunter.cluster.node.content.mounts import Mount, container_mounts, read_only_volumes, sealed_volumes, volume_source
+from shunter.cluster.node.content.mounts import Mount, container_mounts
 from shunter.cluster.node.content.references import MissingSourceError, Sources, names_sources
 from shunter.cluster.node.content.service_account_tokens import is_fresh, stored_tokens
 from shunter.cluster.node.content.service_links import api_server_variables, service_variables
 from shunter.cluster.node.content.sources import fetch_sources
 from shunter.cluster.node.content.user_identity import refuse_root, volume_group
-from shunter.cluster.node.content.volumes import give_to_group, is_from_api, volume_files, write_files
+from shunter.cluster.node.content.volume_files import give_to_group, is_from_api, volume_files, write_files
+from shunter.cluster.node.content.volumes import read_only_volumes, sealed_volumes, volume_source
 from shunter.cluster.node.content.warm_start import ANNOTATION, module_names
 from shunter.cluster.node.gpus import Gpus, variables
 from shunter.cluster.node.launch import attempt as files

@@ -13,9 +13,10 @@ from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.cluster.node.content import images
 from shunter.cluster.node.content.environment import program
-from shunter.cluster.node.content.mounts import Mount, memory_volumes, uncovered
+from shunter.cluster.node.content.mounts import Mount, uncovered
 from shunter.cluster.node.content.service_links import API_SERVER, API_SERVER_NAMESPACE
 from shunter.cluster.node.content.user_identity import ROOT, Accounts, sets_user, user_identity
+from shunter.cluster.node.content.volumes import memory_volumes
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.layout import NodeDirectory, PodDirectory
 from shunter.cluster.node.net.api_server_proxy import ApiServerProxy
