@@ -3,7 +3,8 @@
 values.py       what can be set (the chart's values)
 template.py     objects with holes and conditions: filled in here, or written as a Helm chart by scripts/generate.py
 manifests.py    the template of the installation, and `manifests(values)`
-workload.py, webhooks.py, rbac.py    Deployment and what stands around it; webhook configurations; roles of operator and users
+workload.py, webhooks.py    Deployment and what stands around it; webhook configurations
+rbac.py         roles; which verbs the operator's has: operator/permissions.py, shown by tests/conformance/test_permissions.py
 ui.py           the web page; monitoring.py, alerts.py, dashboard.py, expressions.py: Prometheus and Grafana
 kinds.py, names.py, objects.py, resources.py    kinds that are off; names and labels; how objects are made
 changes.py      pure: what is written, left alone, pruned, and what `uninstall` removes and keeps
