@@ -104,6 +104,8 @@ SHELL = {
     'cut -d- -f3 < /etc/"hostname"': [DECIDES],
     "me() { hostname -s; }\nR=$(me); S=${R##*-}": [SHOWS, SHOWS, LAST],
     'last() { local s=$1; echo "${s##*-}"; }\nlast $HOSTNAME; last $USER': [DECIDES],
+    "echo $HOSTNAME ${": [SHOWS],
+    "export RANK=${HOSTNAME##*-}; echo ${} ${": [LAST],
     'twice() { echo "$1 $1"; }\ntwice $HOSTNAME': [SHOWS],
     'last() {\n  # don\'t ask }\n  echo "${1##*-}"\n}\nlast $HOSTNAME': [DECIDES],
     "R=$(set | grep -i ^hostn | cut -d- -f3)": [DECIDES],

@@ -120,6 +120,12 @@ def test_a_text_of_twice_the_length_takes_twice_the_work(part: str, program: Cal
     assert calls(lambda: converted(twice)) < MOST_WORK * calls(lambda: converted(once))
 
 
+@pytest.mark.parametrize("part", ["for h in $(", "for h in $(a; ", "for h in $(a\n", "for h in $(a b"])
+def test_loops_over_substitutions_within_each_other_are_read_in_time(part: str) -> None:
+    few, many = (shell(part * count + "hostname" + "); do a; done" * count) for count in (5, 10))
+    assert calls(lambda: converted(many)) < 4 * calls(lambda: converted(few))
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -62,6 +62,9 @@ _ASKED_WHETHER_SET = late_pattern(r"-[znv]\s+[\"']?$")
 _SETTING = late_pattern(r"[\w.-]+=")
 """An argument that sets something, as Hydra's do: `rank=3`."""
 _PRINTERS = frozenset({"echo", "logger", "printf"})
+_TWICE = 2
+"""Substitutions within each other up to which the words of a loop are read before the script's commands and behind them, as a
+variable may be assigned there; each level would double the reads."""
 _NEAR = 100
 """Characters before a word in which that stands."""
 _LOOP = late_pattern(r"\bfor\s+(\w+)\s+in\s(?P<words>[^;\n]*)")
@@ -95,12 +98,15 @@ def _read_functions(reading: ShellText) -> None:
 
 
 def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
-    in_commands: set[int] = set()
+    in_commands = {word.start for command in script.commands for word in (*command.words, *command.outputs)}
+    in_commands |= {word.start for command in script.commands for _, word in command.assignments}
     heads = _loops(reading.text)
-    loops = {word.start: heads[word.start] for word in script.words if word.start in heads}
+    loops = {word.start: heads[word.start] for word in script.words if word.start in heads and word.start not in in_commands}
+    over: dict[int, list[Value]] = {}
     for word in script.words:
         if word.start in loops and (values := [*values_of(reading, word, depth)]):
             reading.known[loops[word.start]] = replace(values[0], start=-1)
+            over[word.start] = values
     piped: Value | None = None
     for number, command in enumerate(script.commands):
         splits = any(
@@ -108,8 +114,6 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
         )
         for name, word in command.assignments:
             _assign(reading, name, word, depth, is_split=splits)
-            in_commands.add(word.start)
-        in_commands |= {word.start for word in (*command.words, *command.outputs)}
         for word in command.outputs:
             # A file that is written to is not read.
             _show(reading, (value for value in values_of(reading, word, depth) if value.name not in (HOSTS_FILE, HOST_LIST)))
@@ -123,7 +127,8 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
             is_decisive = word.start not in loops and not _asks_whether_set(reading.text, word)
             reads_file = any(paths(word.literal or ""))
             takes = _taken_apart(reading, begun, word, is_file=reads_file)
-            for value in values_of(reading, word, depth):
+            is_read_once = depth > _TWICE and word.start in loops
+            for value in over.get(word.start, ()) if is_read_once else values_of(reading, word, depth):
                 within = _statement(reading, word)
                 taken = takes if takes is not None else not reads_file
                 decides = is_decisive and taken and not splits_at_separators(within)

@@ -102,7 +102,7 @@ def _of_variable(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value
     if inside.startswith("!"):
         known = next(map(reading.known.get, sought(reading.known, reading.text)), None)
         inside = inside[1:]
-    operator = inside.partition(piece.value)[2] if not inside.startswith("#") else ""
+    operator = inside.partition(piece.value)[2] if piece.value and not inside.startswith("#") else ""
     is_cut = bool(operator) and operator not in {"[0]", "[@]"} and not _KEPT_WHOLE.match(operator)
     if subscript := _SUBSCRIPT.match(operator):  # ${RANKS[$HOSTNAME]}
         at = reading.text.find("[", piece.start) + 1
