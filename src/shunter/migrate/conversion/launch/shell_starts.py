@@ -101,6 +101,8 @@ def run_texts(words: Sequence[Word]) -> Iterator[int]:
     yield from text_words(literals)
     if program(words[0]) == "eval" and len(words) == 2:
         yield 1
+    if program(words[0]) == "watch":
+        yield len(words) - 1
 
 
 def is_device(word: Word) -> bool:

@@ -43,7 +43,7 @@ OWN_CLIENT = Topic(
     explains=("none",),
     limits_proof=True,
 )
-_TOOLS = frozenset({"ssh", "scp", "sftp", "pdsh", "pssh", "parallel-ssh", "clush"})
+_TOOLS = frozenset({"ssh", "scp", "sftp", "rsync", "pdsh", "pssh", "parallel-ssh", "clush"})
 _NO_OPERAND = late_pattern(r"[=:,)!+|]|-V\b|(?:is|and|or|in|not|if|else)\b")
 """How a word begins behind a name that is no client's there: its version is asked for, or the text is of another language."""
 _KEPT = late_pattern(r"(?:/usr/bin/)?(?P<tool>ssh|scp|sftp)\b(?P<more>[^\n]*)")
@@ -58,10 +58,12 @@ _IN_UNREAD_CODE = late_pattern(
     re.MULTILINE,
 )
 """What starts one in Python that cannot be parsed, for want of more."""
-_MENTION = late_pattern(r"ssh|pdsh|scp|sftp|clush|fabric|paramiko")
+_MENTION = late_pattern(r"ssh|pdsh|scp|sftp|rsync|clush|fabric|paramiko")
 """Most texts have no word of it."""
-_WITH_VALUE = {"ssh": "BbcDEeFIiJLlmOopPQRSWw", "scp": "cDFiJloPSX", "sftp": "BbcDFiJloPRSsX"}
-"""Options of OpenSSH that take the next word."""
+_WITH_VALUE = {"ssh": "BbcDEeFIiJLlmOopPQRSWw", "scp": "cDFiJloPSX", "sftp": "BbcDFiJloPRSsX", "rsync": "BefMT@"}
+"""Options of OpenSSH and rsync that take the next word."""
+_BY_SSH = late_pattern(r"(?:\$\{[^}]*\}|\$(?!\{)|[^:/$])+:(?!:|//)")
+"""An operand of rsync with a host and a path; not one of its own server, HOST::MODULE or rsync://HOST."""
 _MOST = 50
 """Loops and assignments of one variable that are looked at."""
 _GIVES_OTHERS = late_pattern(
@@ -135,6 +137,8 @@ def _clients(text: str, pod: _Pod) -> Iterator[_Client]:
     """The clients of a shell text that do not name only hosts other than the job's pods, by their places."""
     for client in sorted((*_started(text), *_kept(text)), key=lambda client: client.place):
         hosts = _hosts(client.tool, client.words) if client.tool in _WITH_VALUE else []
+        if client.tool == "rsync" and not hosts:  # on this machine, or by a server of its own
+            continue
         if not _are_elsewhere([one for host in hosts for one in _held(text, client, host, pod)], pod):
             yield client
 
@@ -142,9 +146,11 @@ def _clients(text: str, pod: _Pod) -> Iterator[_Client]:
 def _started(text: str) -> Iterator[_Client]:
     for start in starts(text, lambda word: program(word) in _TOOLS, _MENTION):
         words = [word.literal or start.text[word.start : word.end] for word in start.words[1:]]
-        is_value = start.text != text and all(word.startswith("-") or word.isdecimal() for word in words)  # rsh_agent 'ssh -p 22'
+        tool = program(start.words[0])
+        is_whole = start.text != text and not start.text[: start.words[0].start].strip()
+        is_value = is_whole and tool == "ssh" and not _hosts(tool, words)  # rsh_agent 'ssh -p 22', rsync -e 'ssh -i key'
         if words and not is_value and not _NO_OPERAND.match(words[0]):
-            yield _Client(start.place, program(start.words[0]), words, start.is_own)
+            yield _Client(start.place, tool, words, start.is_own)
 
 
 def _kept(text: str) -> Iterator[_Client]:
@@ -196,7 +202,7 @@ def _is_command(words: Sequence[str]) -> bool:
 
 
 def _hosts(tool: str, words: Sequence[str]) -> list[str]:
-    """To which the client connects: ssh and sftp to the first operand, scp to those with a path."""
+    """To which the client connects: ssh and sftp to the first operand, scp and rsync to those with a path."""
     operands, is_value = list[str](), False
     for word in words:
         if not is_value and not word.startswith("-"):
@@ -204,6 +210,8 @@ def _hosts(tool: str, words: Sequence[str]) -> list[str]:
         is_value = not is_value and re.fullmatch(rf"-[46ACfGgKkMNnqrTtVvXxYy]*[{_WITH_VALUE[tool]}]", word) is not None
     if tool == "scp":
         return [_host(word) for word in operands if ":" in word]
+    if tool == "rsync":
+        return [_host(word) for word in operands if _BY_SSH.match(word)]
     return [_host(word) for word in operands[:1]]
 
 
