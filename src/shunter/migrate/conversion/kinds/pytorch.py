@@ -6,11 +6,8 @@ declared before those that refer to them, so that Kubernetes replaces $(PET_...)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
-from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.migrate.conversion.compat_environment import GLOBAL_INDEX_SOURCE, place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
@@ -27,7 +24,6 @@ from shunter.operator.training.frameworks.pytorch import processes_per_node
 KIND = "PyTorchJob"
 _REQUESTED = "--profile=plain selects a runtime without a plugin"
 PLACEHOLDERS = ("PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
-_STANDALONE = "PET_STANDALONE"
 
 APART = Topic(
     id="TORCH014",
@@ -119,8 +115,7 @@ def _arrange_together(draft: Draft, roles: tuple[str, ...], chosen: Nodes) -> No
         if rendezvous.option:
             options.append(rendezvous.option)
         if _is_elastic_torchrun(draft, found):
-            kept = [variable for variable in group.explicit_environment if variable["name"] not in TORCHRUN_ENVIRONMENT]
-            group.environment = kept
+            group.environment = elastic.beside_plugin(group.explicit_environment)
             if chosen.fewest < chosen.total and not found.launch.main.option("nnodes"):
                 options.append(f"--nnodes={chosen.fewest}:{chosen.total}")
         else:
@@ -172,23 +167,7 @@ def _set_variables(draft: Draft, group: Group, method: LaunchMethod, rendezvous:
 
 def _explicit_environment(draft: Draft, role: str) -> list[Json]:
     """v1's variables for the pods of one group, without a plugin."""
-    return _with_own_hosts(draft, variables_of_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE))
-
-
-def _with_own_hosts(draft: Draft, variables: Iterable[Json]) -> list[Json]:
-    """The variables without PET_STANDALONE, which breaks torchrun in v1, and with the v2 host name of a pod that the job names
-    for its rendezvous."""
-    policy = draft.job.spec.elastic_policy
-    kept = [variable for variable in variables if variable["name"] != _STANDALONE]
-    host = elastic.own_host(draft) if policy else None
-    if host is None:
-        return kept
-    return [
-        {**variable, "value": variable["value"].replace(policy.rdzv_host, host, 1)}
-        if variable["name"] == "PET_RDZV_ENDPOINT"
-        else variable
-        for variable in kept
-    ]
+    return elastic.kept_variables(draft, variables_of_v1(draft, role, 0, RANK=RANK_SOURCE, PET_NODE_RANK=RANK_SOURCE))
 
 
 def _set_success(draft: Draft, group: Group) -> None:
@@ -223,7 +202,7 @@ def _arrange_plain(draft: Draft, roles: tuple[str, ...], chosen: Nodes, differin
         role, found = group.roles[0], launcher.training_container(draft, group.roles[0])
         # The index over all Jobs is the rank: the Master is the first Job.
         source = GLOBAL_INDEX_SOURCE if len(draft.groups) > 1 else RANK_SOURCE
-        group.environment = _with_own_hosts(draft, variables_of_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
+        group.environment = elastic.kept_variables(draft, variables_of_v1(draft, role, 0, RANK=source, PET_NODE_RANK=source))
         launcher.warn_of_options(draft, chosen.total, found)
         if launcher.rewrite(draft, group, found):
             group.environment = _for_torchrun(draft, group.environment, chosen)

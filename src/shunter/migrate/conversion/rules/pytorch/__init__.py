@@ -2,7 +2,7 @@
 
 launcher.py         torchrun, or variables that the program reads; launcher_topics.py: the findings about them
 processes.py        nprocPerNode
-elastic.py          elasticPolicy: minReplicas, maxReplicas, maxRestarts, metrics, rdzv
+elastic.py          elasticPolicy: minReplicas, maxReplicas, maxRestarts, metrics, rdzv; which PET_ variables of v1 remain
 rendezvous_port.py  MASTER_PORT
 
 Tests: tests/scenarios/migrate/pytorch, tests/migrate/conversion/kinds/test_pytorch.py; processes.py in

@@ -6,12 +6,15 @@ minReplicas, and takes those in that Kubernetes starts again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from shunter.api.batch import MOST_PODS
 from shunter.api.formats.digits import whole_number
+from shunter.api.meta import Json
+from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.api.training.pytorch import MASTER, WORKER
 from shunter.errors import InputError
 from shunter.migrate.conversion.draft import Draft
@@ -166,7 +169,28 @@ def resized(job: AnyJob, chosen: Nodes) -> AnyJob:
     return replace(job, replicas={**job.replicas, WORKER: replace(workers, replicas=count)})
 
 
-def own_host(draft: Draft) -> str | None:
+def kept_variables(draft: Draft, variables: Iterable[Json]) -> list[Json]:
+    """v1's variables without PET_STANDALONE, which breaks torchrun, and with the v2 host name of a pod that the job names for its
+    rendezvous."""
+    policy = draft.job.spec.elastic_policy
+    kept = [variable for variable in variables if variable["name"] != "PET_STANDALONE"]
+    host = _own_host(draft) if policy else None
+    if host is None:
+        return kept
+    return [
+        {**variable, "value": variable["value"].replace(policy.rdzv_host, host, 1)}
+        if variable["name"] == "PET_RDZV_ENDPOINT"
+        else variable
+        for variable in kept
+    ]
+
+
+def beside_plugin(variables: Iterable[Json]) -> list[Json]:
+    """Those that the torch plugin does not set: PET_MAX_RESTARTS, PET_RDZV_..."""
+    return [variable for variable in variables if variable["name"] not in TORCHRUN_ENVIRONMENT]
+
+
+def _own_host(draft: Draft) -> str | None:
     """The name in v2 of the pod that rdzvHost names, in full or in short; None when it is none of the job's."""
     short, _, domain = (draft.job.spec.elastic_policy.rdzv_host or "").partition(".")
     return draft.host(*draft.hosts[short]) if short in draft.hosts and is_own_domain(draft, domain) else None
@@ -185,7 +209,7 @@ def account(draft: Draft, as_given: AnyJob, chosen: Nodes) -> None:
         _report_bounds(draft, NOT_CHOSEN, f"{low} to {high} Workers in v1, and their number is fixed in v2.")
     for field, name in _OF_THE_RENDEZVOUS.items():
         draft.default((*POLICY, field), f"the runtime says it in {name}")
-    if policy.rdzv_backend not in {None, "", "c10d"} or (policy.rdzv_host and own_host(draft) is None):
+    if policy.rdzv_backend not in {None, "", "c10d"} or (policy.rdzv_host and _own_host(draft) is None):
         field = "rdzvHost" if policy.rdzv_host else "rdzvBackend"
         text = f"torchrun meets at {policy.rdzv_host or 'a server'} by {policy.rdzv_backend or 'c10d'}."
         draft.report(OTHER_STORE, (*POLICY, field), text)
