@@ -10,5 +10,6 @@ tracking.py    what `run` and `describe` say of MLflow
 options/       how options are declared and read; output/ how results are shown
 migrate/       `migrate VERB`
 
-Tests: tests/cli; verbs that only print (`jobs`, `describe`, `logs`, `images`, `runtime`, `scale`, `delete`) in tests/e2e.
+Tests: tests/cli; verbs that only print (`jobs`, `describe`, `logs`, `images`, `runtime`, `scale`), and whole deletions, in
+tests/e2e.
 """

@@ -1,4 +1,4 @@
-"""`delete`: deletes a job, its pods, and the files that `run` sent for it."""
+"""`delete`: deletes a job, its pods, and the files that `run` sent for it, without asking first."""
 
 from __future__ import annotations
 
