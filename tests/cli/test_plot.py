@@ -30,6 +30,12 @@ def test_reports_are_drawn_where_logs_may_not_be_read(
     assert "logs not read: pods/log is forbidden" in shown.err
 
 
+def test_a_metric_with_brackets_keeps_its_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    values = [{"name": "step", "value": "3"}, {"name": "loss[train]", "value": "0.5"}]
+    plot(monkeypatch, v2_job(1, trainerStatus={"lastUpdatedTime": ago(10), "metrics": values}))
+    assert "loss[train] of TrainJob n/j" in capsys.readouterr().out
+
+
 def test_without_logs_and_reports_the_refusal_is_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="its logs could not be read: pods/log is forbidden"):
         plot(monkeypatch, v2_job(1))

@@ -52,7 +52,7 @@ def plot(
         print_as(found, form)
         return
     refuse_without_braille(sys.stdout, "-o json prints the values")
-    output().print(f"[bold]{title(view.row, found)}[/]", soft_wrap=True)
+    output().print(title(view.row, found), style="bold", markup=False, soft_wrap=True)
     width, height = screen_size()
     for line in plotted(found, width=width, height=min(HEIGHT, height - 2)) or ["no value is a finite number"]:
         output().print(line, markup=False, soft_wrap=True)
