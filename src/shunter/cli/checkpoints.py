@@ -8,7 +8,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from shunter.cli.options.completion import job_names
@@ -64,5 +63,5 @@ def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
         complete = [step for step in one.steps if step.is_complete]
         size = sum(step.size for step in one.steps)
         newest = (str(complete[0].step), age(complete[0].saved)) if complete else ("none", "")
-        table.add_row(escape(one.namespace), escape(one.job), *newest, str(len(complete)), shown_bytes(size))
+        table.add_row(one.namespace, one.job, *newest, str(len(complete)), shown_bytes(size))
     return table

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from shunter.api.meta import annotations_of
 from shunter.cli.output.console import Output, errors, output, plain_table, print_as, print_table, say
@@ -128,7 +127,7 @@ def announce(started: StartedCluster) -> None:
     else:
         say(f"the cluster is up after {started.seconds:.1f} s: {started.record.server}")
     warn_of_disk(started.state)
-    output().print(export_line(started.state), soft_wrap=True, markup=False)
+    output().print(export_line(started.state), soft_wrap=True)
 
 
 def page_link(state: StateDir) -> str:
@@ -217,15 +216,15 @@ def status(
         return
 
     output().print(f"server      {record.server}", soft_wrap=True)
-    output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True, markup=False)
+    output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True)
     if page := page_link(state):
-        output().print(f"web page    {page}", soft_wrap=True, markup=False)
+        output().print(f"web page    {page}", soft_wrap=True)
     output().print(f"disk        {amount(space.free)} of {amount(space.total)} left", soft_wrap=True)
     output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
     table = plain_table("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG")
     for name, process in summary["processes"].items():
         log = "" if name == "supervisor" else str(state.logs / f"{name}.log")
-        table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), escape(log))
+        table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), log)
     print_table(table)
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.api.meta import annotations_of
 from shunter.api.titles import object_title
@@ -48,6 +48,6 @@ def delete(
                 await delete_leftovers(client, metadata["namespace"], metadata["name"], digest, tell=say)
             return object_title(resource.kind, metadata["namespace"], metadata["name"])
 
-    with errors().status(f"deleting {escape(job)}"):
+    with errors().status(Text(f"deleting {job}")):
         title = asyncio.run(run())
     say(f"deleted {title}")

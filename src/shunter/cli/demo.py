@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from shunter.cli.clusters import export_line
 from shunter.cli.following import followed
@@ -139,7 +140,7 @@ def table(rows: list[Row]) -> Table:
     for row in rows:
         colour = STATE_COLOURS.get(row.job.state, "default")
         ranks = f"{len(row.reported)} of {row.job.ranks}"
-        result.add_row(row.job.name, row.job.kind, f"[{colour}]{row.job.state}[/]", ranks, row.world_size, f"{row.seconds:.1f}")
+        result.add_row(row.job.name, row.job.kind, Text(row.job.state, style=colour), ranks, row.world_size, f"{row.seconds:.1f}")
     return result
 
 
@@ -148,8 +149,9 @@ def finish(state: StateDir, rows: list[Row], *, succeeded: bool, keep: bool) -> 
     for row in rows:
         if not row.is_good:
             errors().print(
-                f"[red]{row.job.kind} {row.job.name}: {row.job.state}; "
-                f"{len(row.reported)} of {row.job.ranks} ranks reported a world size ({row.world_size})[/]"
+                f"{row.job.kind} {row.job.name}: {row.job.state}; "
+                f"{len(row.reported)} of {row.job.ranks} ranks reported a world size ({row.world_size})",
+                style="red",
             )
     if keep:
         say(f"the cluster is still up; use it with: {export_line(state)}")

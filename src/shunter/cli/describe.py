@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from rich.markup import escape
 from rich.text import Text
 
 from shunter.api.meta import Json, annotations_of
@@ -47,7 +46,7 @@ def describe(
         show_live(target.client, lambda: read(target, job, namespace), lambda lines, _, height: screen(lines, height))
         return
     for line in asyncio.run(described(target, job, namespace)):
-        output().print(marked(printed(line)), soft_wrap=True)
+        output().print(styled(printed(line)), soft_wrap=True)
 
 
 def printed(line: str) -> str:
@@ -55,17 +54,16 @@ def printed(line: str) -> str:
     return "\n".join(map(visible_line, line.split("\n")))
 
 
-def marked(line: str) -> str:
-    """The line as markup of rich, headings in bold."""
-    return escape(line) if line.startswith(" ") else f"[bold]{escape(line)}[/]"
+def styled(line: str, *, cut: bool = False) -> Text:
+    """The line, headings in bold; with `cut` it ends in ... where it is too long for the screen."""
+    style = "" if line.startswith(" ") else "bold"
+    return Text(line, style=style, overflow="ellipsis" if cut else None, no_wrap=cut or None)
 
 
 def screen(lines: Sequence[str], height: int) -> list[Text]:
     """The first lines, and the number of lines left out, in at most `height` lines."""
     most = height if len(lines) <= height else height - 1
-    shown = [Text.from_markup(marked(visible_line(line)), overflow="ellipsis") for line in lines[:most]]
-    for line in shown:
-        line.no_wrap = True
+    shown = [styled(visible_line(line), cut=True) for line in lines[:most]]
     return [*shown, *([Text(f"and {len(lines) - most} more lines", style="dim")] if len(lines) > most else [])]
 
 

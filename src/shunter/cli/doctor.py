@@ -120,5 +120,5 @@ def show(report: Report, form: Form) -> int:
         print_as(msgspec.to_builtins(report), Output(form.value))
     else:
         for line in report_lines(report):
-            output().print(line, soft_wrap=True, markup=False)
+            output().print(line, soft_wrap=True)
     return report.exit_code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
@@ -71,15 +71,15 @@ def report(ended: Outcome) -> None:
     """Prints how a job ended; for a failure first the cause, then the job's own message and other failures."""
     title = ended.job.title
     if ended.succeeded:
-        errors().print(f"[green]{ended.sentence}[/]", soft_wrap=True)
+        errors().print(ended.sentence, style="green", soft_wrap=True)
         return
     if ended.is_deleted:
-        errors().print(f"[bold red]{ended.sentence}[/]", soft_wrap=True)
+        errors().print(ended.sentence, style="bold red", soft_wrap=True)
         return
     first, *then = ended.reasons
-    errors().print(f"[bold red]{title} failed[/]: {escape(first)}", soft_wrap=True)
+    errors().print(Text.assemble((f"{title} failed", "bold red"), f": {first}"), soft_wrap=True)
     for line in (*then, *ended.faults):
-        errors().print(f"  {escape(line)}", soft_wrap=True)
+        errors().print(f"  {line}", soft_wrap=True)
     errors().print(f"  {what_remains(ended)}", soft_wrap=True)
 
 

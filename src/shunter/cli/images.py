@@ -7,7 +7,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.markup import escape
 
 from shunter.cli.output.console import Output, output, plain_table, print_as, print_table, say
 from shunter.cluster import image_builds
@@ -52,7 +51,7 @@ def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, js
     table = plain_table("IMAGE", "PYTHON", "SIZE", "REQUIREMENTS")
     for one in found:
         megabytes = f"{image_builds.size(_root(), one) / 1e6:,.0f} MB"
-        table.add_row(escape(one.image), one.python, megabytes, escape(" ".join(one.requirements)))
+        table.add_row(one.image, one.python, megabytes, " ".join(one.requirements))
     print_table(table)
 
 
@@ -74,7 +73,7 @@ def remove(image: ImageArgument) -> None:
 
 def _say(made: ImageEnvironment) -> None:
     say(f"image {made.image}: Python {made.python} with {' '.join(made.requirements)}")
-    output().print(f"image: {made.image}", soft_wrap=True, markup=False)
+    output().print(f"image: {made.image}", soft_wrap=True)
 
 
 def _root() -> Path:

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 import yaml
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.text import Text
 
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
@@ -130,7 +130,8 @@ class Screen:
             self._unchanged += 1
             return
         details = f": {', '.join(change.details)}" if change.details else ""
-        output().print(f"[{COLOURS[change.verb]}]{self._would}{change.verb}[/] {escape(change.title + details)}", soft_wrap=True)
+        verb = (f"{self._would}{change.verb}", COLOURS[change.verb])
+        output().print(Text.assemble(verb, f" {change.title}{details}"), soft_wrap=True)
 
     def note(self, text: str) -> None:
         """A line on standard error that begins with `note:`."""

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.console import RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -101,14 +100,14 @@ def table_of(rows: Sequence[Row]) -> Table:
         used += [row.restarts.short if row.restarts else ""] if restarted else []
         how_far = cells(row.progress, now, is_running=job.is_running) if reports else ()
         table.add_row(
-            job.namespace, job.name, job.kind, marked(job.state), word, ranks(row), *used, *how_far, age(job.created), ran
+            job.namespace, job.name, job.kind, coloured(job.state), word, ranks(row), *used, *how_far, age(job.created), ran
         )
     return table
 
 
-def marked(state: str) -> str:
-    """The state in its colour, as markup of rich."""
-    return f"[{STATE_COLOURS.get(state, 'default')}]{state}[/]"
+def coloured(state: str) -> Text:
+    """The state in its colour."""
+    return Text(state, style=STATE_COLOURS.get(state, "default"))
 
 
 def ranks(row: Row) -> str:
@@ -144,9 +143,9 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
     for row in rows:
         job, why = row.job, row.why
         progress = cells(row.progress, now, is_running=job.is_running)
-        line = escape(visible_line(why.cause.sentence)) if why.cause else "?" * bool(why.unread)
+        line = visible_line(why.cause.sentence) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
-        named = (marked(job.state), job.name, job.namespace, *kind)
+        named = (coloured(job.state), job.name, job.namespace, *kind)
         table.add_row(*named, ranks(row), progress.step, progress.left, age(job.created), line)
     return table
 

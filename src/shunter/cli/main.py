@@ -97,11 +97,13 @@ def main() -> None:
         require_directory()
         application()()
     except ShunterError as error:
-        from shunter.cli.output.console import errors  # rich, which a command that succeeds may not need
+        from rich.text import Text  # which a command that succeeds may not need
 
-        errors().print(f"[bold red]error:[/] {escape(error.message)}", highlight=False, soft_wrap=True)
+        from shunter.cli.output.console import errors
+
+        errors().print(Text.assemble(("error:", "bold red"), f" {error.message}"), soft_wrap=True)
         if error.remedy:
-            errors().print(f"       {escape(error.remedy)}", highlight=False, soft_wrap=True)
+            errors().print(f"       {error.remedy}", soft_wrap=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -113,13 +115,6 @@ def require_directory() -> None:
         os.getcwd()
     except FileNotFoundError as error:
         raise EnvironmentProblem("the current directory has been deleted.", "Change to one that exists: cd") from error
-
-
-def escape(text: str) -> str:
-    """The text for rich, with markup such as `[red]` escaped."""
-    from rich.markup import escape as escaped
-
-    return escaped(text)
 
 
 if __name__ == "__main__":

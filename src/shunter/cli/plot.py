@@ -52,10 +52,10 @@ def plot(
         print_as(found, form)
         return
     refuse_without_braille(sys.stdout, "-o json prints the values")
-    output().print(title(view.row, found), style="bold", markup=False, soft_wrap=True)
+    output().print(title(view.row, found), style="bold", soft_wrap=True)
     width, height = screen_size()
     for line in plotted(found, width=width, height=min(HEIGHT, height - 2)) or ["no value is a finite number"]:
-        output().print(line, markup=False, soft_wrap=True)
+        output().print(line, soft_wrap=True)
     if all(len(curve.points) == 1 for curve in found):
         say("there is only one value so far")
 

@@ -92,7 +92,7 @@ def ui(
             say(f"port {port} is in use: using {bound}")
         say(f"Web page for {record.cluster}; Ctrl-C stops it. The link logs in one browser, once, within a minute:")
         url = record.login_url()
-        output().print(url, soft_wrap=True, markup=False)
+        output().print(url, soft_wrap=True)
         if may_open() if open_browser is None else open_browser:
             left.callback(state.page_opener.unlink, missing_ok=True)
             write_private(state.page_opener, opener(url).encode())

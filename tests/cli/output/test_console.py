@@ -17,9 +17,10 @@ import pytest
 import yaml
 from rich.table import Table
 
+import shunter.cli
 from shunter.api.yaml import readable_yaml
 from shunter.cli.clusters import export_line
-from shunter.cli.output.console import note, print_table, say
+from shunter.cli.output.console import errors, note, output, print_table, say
 from shunter.cluster.state_dir import StateDir
 
 pytestmark = pytest.mark.integration
@@ -69,6 +70,29 @@ def test_a_path_that_looks_like_markup_is_told_as_it_is_and_in_one_line(capsys: 
 def test_a_note_tells_a_text_that_looks_like_markup_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     note("no permission to read, skipped: jobs [a/b]")
     assert capsys.readouterr().err == "note: no permission to read, skipped: jobs [a/b]\n"
+
+
+LIKE_MARKUP = "pytorchReplicaSpecs[Master] [red]loss[train] [/bin/sh]"
+
+
+def test_what_looks_like_markup_is_printed_as_it_is_wherever_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also with a style, and in tables: `[Master]` would be left out, and `[/bin/sh]` end with a traceback of rich."""
+    output().print(LIKE_MARKUP)
+    output().print(LIKE_MARKUP, style="bold")
+    table = Table("FIELD", box=None)
+    table.add_row(LIKE_MARKUP)
+    print_table(table)
+    errors().print(LIKE_MARKUP, style="green", soft_wrap=True)
+    shown = capsys.readouterr()
+    assert [line.strip() for line in shown.out.splitlines()] == [LIKE_MARKUP, LIKE_MARKUP, "FIELD", LIKE_MARKUP]
+    assert shown.err == f"{LIKE_MARKUP}\n"
+
+
+def test_markup_of_rich_is_used_nowhere() -> None:
+    """The consoles would print it as it is."""
+    package = Path(shunter.cli.__file__).parent
+    texts = {path: path.read_text() for path in package.rglob("*.py")}
+    assert [str(path) for path, text in texts.items() if re.search(r"rich\.markup|from_markup|\[/[a-z ]*\]", text)] == []
 
 
 def test_what_looks_like_the_name_of_an_emoji_is_told_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

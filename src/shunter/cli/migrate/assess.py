@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
@@ -23,12 +23,12 @@ from shunter.migrate.moving.readiness.facts import Facts
 
 COLOURS = {"READY": "green", "PARTIAL": "yellow", "BLOCKED": "bold red"}
 MARKS = {
-    ("passed", "none"): "[green]passed[/]",
-    ("failed", "blocking"): "[bold red]blocking[/]",
-    ("failed", "advisory"): "[yellow]advisory[/]",
-    ("unknown", "blocking"): "[yellow]unknown[/]",
-    ("unknown", "advisory"): "[yellow]unknown[/]",
-    ("not applicable", "none"): "[dim]not applicable[/]",
+    ("passed", "none"): ("passed", "green"),
+    ("failed", "blocking"): ("blocking", "bold red"),
+    ("failed", "advisory"): ("advisory", "yellow"),
+    ("unknown", "blocking"): ("unknown", "yellow"),
+    ("unknown", "advisory"): ("unknown", "yellow"),
+    ("not applicable", "none"): ("not applicable", "dim"),
 }
 
 
@@ -75,14 +75,14 @@ def show(found: Assessment, cluster: str) -> None:
     """Prints each check with its faults, the verdict, and the numbered next steps."""
     table = plain_table("ID", "RESULT", "CHECK")
     for result in found.results:
-        table.add_row(result.id, MARKS[result.status, result.impact], escape(result.title))
+        table.add_row(result.id, Text(*MARKS[result.status, result.impact]), result.title)
         if result.why:
-            table.add_row("", "", f"[dim]{escape(result.why)}[/]")
+            table.add_row("", "", Text(result.why, style="dim"))
         for fault in result.faults:
             about = f"{fault.object}: " if fault.object else ""
             colour = "red" if fault.impact == "blocking" else "yellow"
-            table.add_row("", "", f"[{colour}]-[/] {escape(about + fault.message)}")
+            table.add_row("", "", Text.assemble(("-", colour), f" {about}{fault.message}"))
     print_table(table)
-    output().print(f"\n[{COLOURS[found.verdict]}]{found.verdict}[/] {escape(cluster)}", soft_wrap=True)
+    output().print(Text.assemble("\n", (found.verdict, COLOURS[found.verdict]), f" {cluster}"), soft_wrap=True)
     for number, step in enumerate(found.next, start=1):
-        output().print(f"{number:3}. {escape(step)}", soft_wrap=True)
+        output().print(f"{number:3}. {step}", soft_wrap=True)

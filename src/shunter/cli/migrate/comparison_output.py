@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.api.meta import Json
 from shunter.cli.migrate import exit_codes
@@ -30,12 +30,12 @@ def shown(comparison: Comparison, form: Form = Form.table) -> int:
         for aspect in comparison.aspects:
             colour = VERDICT_COLOURS[aspect.verdict] if aspect.decides else "dim"
             cells = (aspect.original, aspect.successor, aspect.why if aspect.decides else f"{aspect.why} (shown only)".strip())
-            table.add_row(aspect.name, f"[{colour}]{aspect.verdict}[/]", *map(escape, cells))
+            table.add_row(aspect.name, Text(aspect.verdict, style=colour), *cells)
         print_table(table)
         titles = f"{comparison.original.title} and {comparison.successor.title}"
         colour = VERDICT_COLOURS[comparison.verdict]
         unseen = f"; not seen: {', '.join(comparison.unobserved)}" if comparison.unobserved else ""
-        errors().print(f"{escape(titles)}: [{colour}]{comparison.verdict}[/]{escape(unseen)}", soft_wrap=True)
+        errors().print(Text.assemble(f"{titles}: ", (comparison.verdict, colour), unseen), soft_wrap=True)
     return exit_code(comparison)
 
 
@@ -47,8 +47,8 @@ def print_list(comparisons: Sequence[Comparison]) -> None:
         why = "; ".join(f"{aspect.name}: {aspect.why}" for aspect in deciding)
         if one.unobserved:
             why = f"not seen: {', '.join(one.unobserved)}"
-        verdict = f"[{VERDICT_COLOURS[one.verdict]}]{one.verdict}[/]"
-        table.add_row(escape(one.original.title), escape(one.successor.title), verdict, escape(why))
+        verdict = Text(one.verdict, style=VERDICT_COLOURS[one.verdict])
+        table.add_row(one.original.title, one.successor.title, verdict, why)
     print_table(table)
 
 

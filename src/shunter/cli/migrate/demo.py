@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from shunter.cli.demo import end_cluster, found
 from shunter.cli.migrate import exit_codes
@@ -97,18 +98,17 @@ def demo(
         end_cluster(state)
         shutil.rmtree(state.root, ignore_errors=True)
     if failed is not None:
-        errors().print(f"[bold red]the demo stopped at: {failed.title}[/]")
+        errors().print(f"the demo stopped at: {failed.title}", style="bold red")
         raise typer.Exit(exit_codes.FAILED)
-    errors().print(
-        f"[green]done[/]: {results / 'report' / 'index.html'} is the report, {results / 'v2'} what to apply", soft_wrap=True
-    )
+    made = f": {results / 'report' / 'index.html'} is the report, {results / 'v2'} what to apply"
+    errors().print(Text.assemble(("done", "green"), made), soft_wrap=True)
 
 
 def ends_as_expected(step: Step, environment: Mapping[str, str]) -> bool:
     """Prints and runs the command of a step."""
-    errors().print(f"\n[bold]{step.title}[/]")
+    errors().print(f"\n{step.title}", style="bold")
     shown = shlex.join(("shunter", *step.arguments)) + (f" > {shlex.quote(step.into)}" if step.into else "")
-    errors().print(f"$ {shown}", style="cyan", soft_wrap=True, markup=False)
+    errors().print(f"$ {shown}", style="cyan", soft_wrap=True)
     command = [sys.executable, "-m", "shunter.cli.main", *step.arguments]
     if step.into:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
@@ -116,5 +116,5 @@ def ends_as_expected(step: Step, environment: Mapping[str, str]) -> bool:
     else:
         done = subprocess.run(command, env=environment, check=False)
     if done.returncode != step.expected:
-        errors().print(f"[red]exit code {done.returncode}, not {step.expected}[/]")
+        errors().print(f"exit code {done.returncode}, not {step.expected}", style="red")
     return done.returncode == step.expected

@@ -65,4 +65,4 @@ def show_all() -> None:
     print_table(table)
     output().print()
     for field in fields.guide():
-        output().print(field.field.replace("spec.roles", "spec.<kind>ReplicaSpecs"), markup=False)
+        output().print(field.field.replace("spec.roles", "spec.<kind>ReplicaSpecs"))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.findings.printing import print_findings
@@ -119,23 +119,23 @@ def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tup
 def show(fleet: Fleet) -> None:
     """Prints the totals, and the jobs if they are few."""
     for name, value in figures(fleet):
-        output().print(f"{name}: {escape(value)}")
+        output().print(f"{name}: {value}")
     classes = Table(box=None, pad_edge=False)
     for heading in ("CLASS", "JOBS", "MEANS"):
         classes.add_column(heading, justify="right" if heading == "JOBS" else "left")
     for name, means in CLASSES.items():
-        classes.add_row(f"[{COLOURS[name]}]{name}[/]", str(fleet.classes[name]), means)
+        classes.add_row(Text(name, style=COLOURS[name]), str(fleet.classes[name]), means)
     print_table(classes)
     for id, title, jobs in fleet.blockers[:10]:
-        output().print(f"[red]{id}[/] blocks {jobs}: {escape(title)}")
+        output().print(Text.assemble((id, "red"), f" blocks {jobs}: {title}"))
     if fleet.jobs > SHOWN:
         output().print(f"{fleet.jobs} jobs: list them with -o csv, or write --report html=inventory.html")
         return
     output().print()
     for row in fleet.entries:
-        job_class = f"[{COLOURS[row.job_class]}]{row.job_class:<9}[/]"
+        job_class = (f"{row.job_class:<9}", COLOURS[row.job_class])
         used = f", {row.gpu_hours:,.1f} GPU-hours" if row.gpu_hours else ""
-        inside = f", inside {escape(row.inside)}" if row.inside else ""
+        inside = f", inside {row.inside}" if row.inside else ""
         points = f"{row.effort} point{'' if row.effort == 1 else 's'}"
-        output().print(f"{job_class} {escape(row.title)}: {points}{used}{inside}", soft_wrap=True)
-        output().print(f"          [dim]{escape(row.reasons[0].why)}[/]", soft_wrap=True)
+        output().print(Text.assemble(job_class, f" {row.title}: {points}{used}{inside}"), soft_wrap=True)
+        output().print(f"          {row.reasons[0].why}", style="dim", soft_wrap=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.api.formats.counts import count
 from shunter.cli.migrate import exit_codes
@@ -42,8 +42,8 @@ def restore(
         async with target.client as client:
             decisions = await restoring.decisions(client, directory, index, choice, namespaces or [])
             for decision in decisions:
-                line = f"[{COLOURS[decision.verdict]}]{decision.verdict}[/] {escape(f'{decision.entry.title}: {decision.why}')}"
-                output().print(line, soft_wrap=True)
+                verdict = (decision.verdict, COLOURS[decision.verdict])
+                output().print(Text.assemble(verdict, f" {decision.entry.title}: {decision.why}"), soft_wrap=True)
             todo = [decision for decision in decisions if decision.body is not None]
             for need in sorted({f"{d.entry.namespace}: {need}" for d in todo for need in d.entry.needs}):
                 note(f"it is not in the backup, and must be there: {need}")
@@ -53,7 +53,8 @@ def restore(
             for decision in todo:
                 if failure := await restoring.restore(client, decision, dry_run=dry_run):
                     failed += 1
-                    errors().print(f"[bold red]refused[/] {escape(f'{decision.entry.title}: {failure}')}", soft_wrap=True)
+                    refused = Text.assemble(("refused", "bold red"), f" {decision.entry.title}: {failure}")
+                    errors().print(refused, soft_wrap=True)
             return failed == 0 and all(decision.verdict != "refuse" for decision in decisions)
 
     complete = asyncio.run(run())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.api.formats.counts import count, listed
 from shunter.api.resources import TRAINING_RUNTIMES
@@ -98,9 +98,9 @@ def say_finished(undos: list[Undo]) -> None:
 def show_undo(undo: Undo, *, would: bool = False) -> None:
     """Prints how one write is undone, with the reason; in a preview (`would`) how it would be."""
     word = f"would {undo.verdict}" if would and undo.is_write else undo.verdict
-    output().print(f"[{UNDO_COLOURS[undo.verdict]}]{word}[/] {escape(f'{undo.record.title}: {undo.why}')}", soft_wrap=True)
+    output().print(Text.assemble((word, UNDO_COLOURS[undo.verdict]), f" {undo.record.title}: {undo.why}"), soft_wrap=True)
 
 
 def show_failure(undo: Undo, failure: str) -> None:
     """Prints on standard error why a write was not undone."""
-    errors().print(f"[bold red]failed[/] {escape(f'{undo.record.title}: {failure}')}", soft_wrap=True)
+    errors().print(Text.assemble(("failed", "bold red"), f" {undo.record.title}: {failure}"), soft_wrap=True)

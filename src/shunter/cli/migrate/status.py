@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.api.formats.counts import count as counted
 from shunter.api.resources import TRAIN_JOBS
@@ -50,8 +50,8 @@ def show_progress(found: Progress) -> None:
     """Prints a row for each job of the plan, the sums, and what needs a look: jobs made since, and steps that were not ended."""
     table = plain_table("WAVE", "JOB", "ACTION", "V1", "TRAINJOB", "STAGE", "NEXT")
     for row in found.rows:
-        stage = f"[{STAGE_COLOURS.get(row.stage, 'default')}]{row.stage}[/]"
-        table.add_row(row.wave, escape(row.job), row.action, row.v1, escape(row.twin), stage, escape(row.next))
+        stage = Text(row.stage, style=STAGE_COLOURS.get(row.stage, "default"))
+        table.add_row(row.wave, row.job, row.action, row.v1, row.twin, stage, row.next)
     print_table(table)
     stages = ", ".join(f"{count} {stage}" for stage, count in found.stages.items())
     left = ", ".join(f"{count} {state}" for state, count in found.left.items())

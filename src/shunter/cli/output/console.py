@@ -1,4 +1,8 @@
-"""Terminal output: two rich consoles (they honour NO_COLOR and pipes), and machine-readable forms for `-o`."""
+"""Terminal output: two rich consoles (they honour NO_COLOR and pipes), and machine-readable forms for `-o`.
+
+The consoles print `[worker-1]` as it is: texts have names, fields and paths that look like markup of rich. Colours are those of
+`rich.text.Text`. A spinner (`status`) reads markup in what is no Text, so it is given a Text if a name is in it.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ def output() -> Console:
 
     from rich.console import Console
 
-    return Console(highlight=False, emoji=False, width=width_of(sys.stdout))
+    return Console(highlight=False, emoji=False, markup=False, width=width_of(sys.stdout))
 
 
 @cache
@@ -48,7 +52,7 @@ def errors() -> Console:
 
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, emoji=False, width=width_of(sys.stderr))
+    return Console(stderr=True, highlight=False, emoji=False, markup=False, width=width_of(sys.stderr))
 
 
 def width_of(stream: TextIO) -> int | None:
@@ -58,15 +62,15 @@ def width_of(stream: TextIO) -> int | None:
 
 
 def say(text: str) -> None:
-    """Prints a line on standard error unchanged: not wrapped, and without markup, which paths may look like."""
-    errors().print(text, soft_wrap=True, markup=False)
+    """Prints a line on standard error without wrapping it."""
+    errors().print(text, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Prints a line on standard error that begins with `note:`; like `say`, without markup in the text."""
-    from rich.markup import escape
+    """Prints a line on standard error that begins with `note:`."""
+    from rich.text import Text
 
-    errors().print(f"[bold]note:[/] {escape(text)}", soft_wrap=True)
+    errors().print(Text.assemble(("note:", "bold"), f" {text}"), soft_wrap=True)
 
 
 def plain_table(*headings: str) -> Table:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 
-from rich.markup import escape
 from rich.status import Status
+from rich.text import Text
 
 from shunter.cli.output.console import errors, output
 from shunter.jobs.following.log_prefix import log_prefix
@@ -17,7 +17,7 @@ from shunter.operator.overview import Member, Overview
 
 RANK_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
 STATE_COLOURS = {"Succeeded": "green", "Failed": "red", "Running": "cyan", "Restarting": "yellow", "Suspended": "yellow"}
-PHASE_MARKS = {"Pending": "[dim]◌[/]", "Running": "[cyan]●[/]", "Succeeded": "[green]✓[/]", "Failed": "[red]✗[/]"}
+PHASE_MARKS = {"Pending": ("◌", "dim"), "Running": ("●", "cyan"), "Succeeded": ("✓", "green"), "Failed": ("✗", "red")}
 
 
 class TerminalDisplay:
@@ -31,11 +31,11 @@ class TerminalDisplay:
     def log(self, member: Member, container: str, line: str) -> None:
         """Prints a line after its prefix (`log_prefix`), which has the colour of its rank, without wrapping it."""
         colour = RANK_COLOURS[(member.rank if member.rank is not None else 0) % len(RANK_COLOURS)]
-        self._console.print(f"[{colour}]{escape(log_prefix(member, container))}[/] {escape(line)}", soft_wrap=True)
+        self._console.print(Text.assemble((log_prefix(member, container), colour), f" {line}"), soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Prints a line that begins with `--`."""
-        self._console.print(f"[bold]--[/] {escape(text)}", soft_wrap=True)
+        self._console.print(Text.assemble(("--", "bold"), f" {text}"), soft_wrap=True)
 
     def trouble(self, text: str) -> None:
         """Prints a note."""
@@ -44,10 +44,11 @@ class TerminalDisplay:
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         """Redraws the line at the bottom: state, a mark for each pod, running ranks, seconds since the display was created."""
         colour = STATE_COLOURS.get(job.state, "default")
-        marks = "".join(PHASE_MARKS.get(phase, "[dim]◌[/]") for _, phase in sorted(phases.items()))
+        marks = [PHASE_MARKS.get(phase, PHASE_MARKS["Pending"]) for _, phase in sorted(phases.items())]
         running = sum(phase == "Running" for phase in phases.values())
         seconds = time.monotonic() - self._started
-        text = f"{job.kind} {job.name} [{colour}]{job.state}[/] {marks} {running}/{job.ranks} ranks running, {seconds:.0f} s"
+        ranks = f" {running}/{job.ranks} ranks running, {seconds:.0f} s"
+        text = Text.assemble(f"{job.kind} {job.name} ", (job.state, colour), " ", *marks, ranks)
         if self._status is None:
             self._status = self._console.status(text)
             self._status.start()

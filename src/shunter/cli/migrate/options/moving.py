@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from shunter.cli.output.console import errors, note, output
 from shunter.cli.output.progress import Advance, counting
@@ -93,7 +93,7 @@ def show(outcome: Outcome, *, would: bool = False) -> None:
         return
     word = "would" if would and outcome.verdict == "done" else outcome.verdict
     why = f": {outcome.why}" if outcome.why else ""
-    output().print(f"[{COLOURS[outcome.verdict]}]{word}[/] {escape(outcome.step.title + why)}", soft_wrap=True)
+    output().print(Text.assemble((word, COLOURS[outcome.verdict]), f" {outcome.step.title}{why}"), soft_wrap=True)
 
 
 def tell_each(heading: str, entries: Iterable[tuple[str, str]]) -> None:
@@ -101,6 +101,6 @@ def tell_each(heading: str, entries: Iterable[tuple[str, str]]) -> None:
     listed = list(entries)
     if not listed:
         return
-    errors().print(f"[bold]{escape(heading)}[/]", soft_wrap=True)
+    errors().print(heading, style="bold", soft_wrap=True)
     for name, why in listed:
-        errors().print(f"  {escape(name)}{': ' if why else ''}{escape(why)}", soft_wrap=True)
+        errors().print(f"  {name}{': ' if why else ''}{why}", soft_wrap=True)
