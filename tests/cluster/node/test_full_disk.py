@@ -14,7 +14,7 @@ from shunter.cluster.node.layout import NodeDirectory
 from shunter.cluster.node.programs.in_cluster_python import write_sitecustomize
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.cluster.node.runtime.levels import find_level
-from shunter.cluster.node.runtime.plain import PortTable
+from shunter.cluster.node.runtime.pod_ports import PortTable
 from shunter.errors import EnvironmentProblem
 
 pytestmark = pytest.mark.integration

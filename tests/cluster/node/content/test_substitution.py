@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from shunter.api.core import Service, ServiceSpec
@@ -11,7 +9,6 @@ from shunter.api.meta import ObjectMeta
 from shunter.cluster.node.content.mounts import Mount
 from shunter.cluster.node.content.substitution import Substitution, directory, substituted, substituted_environment
 from shunter.cluster.node.net.names import Endpoint
-from shunter.cluster.node.runtime.plain import PortTable
 from shunter.cluster.node.runtime.protocol import HostPort
 
 SERVICES = [
@@ -82,24 +79,3 @@ def test_texts(text: str, expected: str) -> None:
 )
 def test_environments(declared: dict[str, str], expected: dict[str, str]) -> None:
     assert substituted_environment(declared, SUBSTITUTION) == expected
-
-
-@pytest.mark.integration
-def test_a_port_is_the_same_for_all_who_mean_the_same_pod_and_survives_a_restart(tmp_path: Path) -> None:
-    table = PortTable(tmp_path / "ports.json")
-    first = table.port(("ns", "a"), 45454)
-    second = table.port(("ns", "b"), 45454)
-    assert first != second
-    assert table.port(("ns", "a"), 45454) == first
-    assert PortTable(tmp_path / "ports.json").port(("ns", "b"), 45454) == second
-
-
-@pytest.mark.integration
-def test_a_port_is_free_again_when_its_pod_is_gone(tmp_path: Path) -> None:
-    table = PortTable(tmp_path / "ports.json")
-    table.keep({("ns", "a")})
-    table.port(("ns", "a"), 18454)
-    table.port(("ns", "unseen"), 18455)
-    table.keep(set())
-    assert table.port(("ns", "b"), 18454) == 18454
-    assert table.port(("ns", "unseen"), 18455) == 18455

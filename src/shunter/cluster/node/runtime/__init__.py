@@ -3,6 +3,7 @@
 levels.py                      which level this machine allows
 protocol.py                    what every level offers
 namespaces.py, plain.py, simulated.py    the levels: own network, names and mounts; plain processes; no processes
+pod_ports.py                   which port of this machine stands for a pod's (MASTER_PORT, hostPort) at level plain
 cgroups.py                     limits of CPU and memory
 network_policies.py            NetworkPolicies enforced, or reported as not enforced
 launcher.py, launcher_call.py, forking_process.py    the launcher as the agent sees it; one request; its start
