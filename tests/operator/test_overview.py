@@ -1,5 +1,6 @@
 """Both generations in one view, and what went wrong read off the pods."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -62,6 +63,33 @@ def test_a_trainjob_that_cannot_be_made_shows_why() -> None:
     job["status"]["conditions"] = [told]
     row = overview(job)
     assert (row.state, row.reason, row.message) == ("Created", "RuntimeNotFound", "Create it.")
+
+
+CREATED = "2026-11-28T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds"),
+    [
+        pytest.param({"completionTime": "2026-11-28T10:01:30Z"}, 90, id="until it was complete"),
+        pytest.param({}, 95, id="until its state changed, of one without completionTime"),
+        pytest.param({"startTime": "2026-11-28T10:00:40Z"}, 95, id="from its creation, not its start"),
+    ],
+)
+@pytest.mark.parametrize("state", ["Succeeded", "Failed"])
+def test_a_job_ran_from_its_creation_to_its_end(state: str, status: dict[str, Any], seconds: int) -> None:
+    job = pytorch_job(state, Master=1)
+    job["metadata"]["creationTimestamp"] = CREATED
+    job["status"] = {**job["status"], **status}
+    job["status"]["conditions"][0]["lastTransitionTime"] = "2026-11-28T10:01:35Z"
+    assert overview(job).ran == timedelta(seconds=seconds)
+
+
+def test_a_job_that_has_not_ended_has_no_time_that_it_ran() -> None:
+    job = pytorch_job("Suspended", Master=1)
+    job["metadata"]["creationTimestamp"] = CREATED
+    job["status"]["conditions"][0]["lastTransitionTime"] = "2026-11-28T10:01:35Z"
+    assert overview(job).ran is None
 
 
 def test_worker_ranks_come_after_the_master() -> None:

@@ -23,7 +23,7 @@ from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
 from shunter.errors import InputError
-from shunter.jobs.ages import age
+from shunter.jobs.ages import age, duration
 from shunter.jobs.failure_record import cell
 from shunter.jobs.finding import OnRefusal, ignore
 from shunter.jobs.listing import Listing, Row, listed
@@ -94,13 +94,21 @@ def table_of(rows: Sequence[Row]) -> Table:
         table.add_column(column)
     for row in rows:
         job, why = row.job, row.why
-        ran = age(job.created, job.finished) if job.finished else ""
         word = why.cause.short if why.cause else "?" * bool(why.unread)
         used = [cell(row.failures, now)] if failed else []
         used += [row.restarts.short if row.restarts else ""] if restarted else []
         how_far = cells(row.progress, now, is_running=job.is_running) if reports else ()
         table.add_row(
-            job.namespace, job.name, job.kind, coloured(job.state), word, ranks(row), *used, *how_far, age(job.created), ran
+            job.namespace,
+            job.name,
+            job.kind,
+            coloured(job.state),
+            word,
+            ranks(row),
+            *used,
+            *how_far,
+            age(job.created),
+            duration(job.ran),
         )
     return table
 

@@ -1,15 +1,20 @@
-"""How long ago something was, in few letters. Pure."""
+"""How long ago something was, or how long it took, in few letters. Pure."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def age(since: datetime | None, until: datetime | None = None) -> str:
+    """How long ago, as `duration` says it."""
+    return duration(None if since is None else (until or datetime.now(UTC)) - since)
+
+
+def duration(time: timedelta | None) -> str:
     """`45s`, `3m`, `2h`, `5d`: how long, in the largest unit that says something; empty when unknown."""
-    if since is None:
+    if time is None:
         return ""
-    seconds = max(0, int(((until or datetime.now(UTC)) - since).total_seconds()))
+    seconds = max(0, int(time.total_seconds()))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"

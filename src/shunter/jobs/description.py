@@ -7,7 +7,7 @@ from datetime import datetime
 
 from shunter.api.core import container_statuses
 from shunter.api.meta import Json
-from shunter.jobs.ages import age
+from shunter.jobs.ages import age, duration
 from shunter.jobs.failure_record import cell, failure_record, heading
 from shunter.jobs.failure_record import lines as failure_lines_of
 from shunter.jobs.failures import NamedCause, cause_and_remedy, failure_lines, stop_text
@@ -61,7 +61,7 @@ def description(
         yield f"  Failures {cell(record, now)}"
     if limited := limits(job):
         yield f"  Limits   {limited}"
-    yield f"  Age      {age(row.created)}{f', ran {age(row.created, row.finished)}' if row.finished else ''}"
+    yield f"  Age      {age(row.created)}{f', ran {duration(row.ran)}' if row.ran is not None else ''}"
     yield "Conditions"
     for condition in job.get("status", {}).get("conditions", []):
         reason, message = condition.get("reason", ""), condition.get("message", "")

@@ -69,6 +69,12 @@ class Overview(Struct, frozen=True):
         return self.state in FINISHED_STATES
 
     @property
+    def ran(self) -> timedelta | None:
+        """From the creation, not from the startTime, to the end: the completionTime, else the last change of its condition. None
+        before the end."""
+        return self.finished - self.created if self.finished and self.created else None
+
+    @property
     def is_running(self) -> bool:
         """Whether the state is Running: not so while the job restarts, though some of its pods may run."""
         return self.state == "Running"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -20,7 +21,7 @@ from rich.table import Table
 import shunter.cli
 from shunter.api.yaml import readable_yaml
 from shunter.cli.clusters import export_line
-from shunter.cli.output.console import errors, note, output, print_table, say
+from shunter.cli.output.console import Output, errors, note, output, print_as, print_table, say
 from shunter.cluster.state_dir import StateDir
 
 pytestmark = pytest.mark.integration
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.integration
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 PRINTING = """
 from rich.table import Table
-from shunter.cli.output.console import errors, output, print_table
+from shunter.cli.output.console import Output, errors, output, print_table
 table = Table("NAME", "STATE", box=None)
 table.add_row("n" * 300, "e" * 30)
 print_table(table)
@@ -70,6 +71,14 @@ def test_a_path_that_looks_like_markup_is_told_as_it_is_and_in_one_line(capsys: 
 def test_a_note_tells_a_text_that_looks_like_markup_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     note("no permission to read, skipped: jobs [a/b]")
     assert capsys.readouterr().err == "note: no permission to read, skipped: jobs [a/b]\n"
+
+
+def test_json_and_yaml_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    value = [{"name": "bert", "ranks": 4, "finished": None, "loss": 0.25, "why": "yes"}, {}]
+    print_as(value, Output.json)
+    as_json = capsys.readouterr().out
+    print_as(value, Output.yaml)
+    assert json.loads(as_json) == yaml.safe_load(capsys.readouterr().out) == value
 
 
 LIKE_MARKUP = "pytorchReplicaSpecs[Master] [red]loss[train] [/bin/sh]"

@@ -98,4 +98,4 @@ def kind_named(text: str) -> str:
 
 def ran_seconds(job: Overview) -> float:
     """Seconds from the job's creation to its end; -1 if it has not ended, so that it comes last."""
-    return (job.finished - job.created).total_seconds() if job.finished and job.created else -1.0
+    return -1.0 if job.ran is None else job.ran.total_seconds()

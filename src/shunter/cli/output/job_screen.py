@@ -11,7 +11,7 @@ from rich.text import Text
 from shunter.api.formats.counts import count
 from shunter.cli.output.display import STATE_COLOURS
 from shunter.cli.output.live import cut
-from shunter.jobs.ages import age
+from shunter.jobs.ages import age, duration
 from shunter.jobs.curves import curves, metric_names
 from shunter.jobs.differing_ranks import Difference
 from shunter.jobs.job_view import JobView
@@ -54,7 +54,7 @@ def _heading(view: JobView, now: datetime) -> Iterator[Text]:
     progress = cells(view.progress, now, is_running=row.is_running)
     parts = [f"step {progress.step}"] if progress.step else []
     parts += [f"{progress.left} left"] if progress.left else []
-    ran = f"ran {age(row.created, row.finished)}" if row.finished else f"age {age(row.created, now)}"
+    ran = f"age {age(row.created, now)}" if row.ran is None else f"ran {duration(row.ran)}"
     yield Text.assemble(
         (f"{row.title} ", "bold"),
         (row.state, STATE_COLOURS.get(row.state, "default")),
