@@ -32,6 +32,8 @@ class FileServer:
         self.answers: dict[str, list[int]] = {}
         self.documents: dict[str, object] = {}
         self.token = ""
+        self.gated: set[str] = set()
+        """Repositories that everybody sees, and whose files only those get who have accepted their terms."""
         self.has_ranges = True
         self.asked: list[Asked] = []
         server = self
@@ -84,6 +86,9 @@ class FileServer:
             self._send(request, 401, {}, b"who are you")
         elif self.answers.get(path):
             self._send(request, self.answers[path].pop(0), {}, b"trouble")
+        elif any(f"{name}/resolve/" in path for name in self.gated):
+            message = "Access to this repository is restricted and you are not in the authorized list."
+            self._send(request, 403, {"X-Error-Code": "GatedRepo", "X-Error-Message": message}, message.encode())
         elif path in self.redirects:
             self._send(request, 302, {"Location": self.redirects[path]}, b"")
         elif path in self.documents:

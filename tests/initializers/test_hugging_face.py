@@ -94,6 +94,13 @@ def test_who_shows_no_token_is_told_where_it_belongs(hub: FileServer, initialize
     assert done.last_line.endswith("Give ACCESS_TOKEN in a Secret that secretRef of the TrainJob's initializer names.")
 
 
+def test_who_has_not_accepted_the_terms_of_a_gated_repository_is_told_to(hub: FileServer, initialize: Initialize) -> None:
+    hub.gated.add("acme/alpaca")
+    done = initialize("hf://acme/alpaca", ACCESS_TOKEN="hf_s3cr3t")
+    assert done.code == 2
+    assert "acme/alpaca is gated, and the owner of the token has no access. Accept its terms on the hub." in done.last_line
+
+
 def test_a_repository_that_is_not_there_is_named(hub: FileServer, initialize: Initialize) -> None:
     done = initialize("hf://acme/none")
     assert done.code == 2
