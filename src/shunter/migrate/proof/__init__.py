@@ -1,8 +1,9 @@
 """The proof that a conversion trains alike: stages from reading the result again up to a comparison of runs.
 
 proving, stages/              how far a conversion is proved: `proof_of(conversion)`
-comparison                    the stage `pods`: whether a difference between pods is expected, reported or unexplained
-expectations                  differences that follow from v2; mpi_expectations: those of MPIJobs
+comparison                    the stage `pods`: asks the next three about each difference; unexplained ones refuse the conversion
+expectations                  differences that follow from v2, a rule a kind (requests, ports, labels, variables)
+mpi_expectations              those of MPIJobs
 explanations                  differences that a finding of the conversion explains
 launches                      what containers start
 groups, endings, account      process groups, how jobs end, values that the conversion carried
