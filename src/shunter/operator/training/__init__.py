@@ -2,13 +2,16 @@
 
 plan.py                     the life of a job, in the order of its rules; reconciler.py reads the caches for it
 frameworks/                 what the pods of a kind are told, when its job has succeeded or failed; framework.py: the interface
+messages of failed pods     "KIND NAME is restarting because 1 Worker ..." in framework.py, which all kinds but TFJob use;
+                            before it "job NAME is restarting because Worker ..." in replica_sync.py
 policies/                   the fields of runPolicy and restartPolicy, and elastic jobs that shrink: a module per field
 replica_sync.py             pods and services of all kinds but MPIJob, and failed pods that are replaced; mpi/: those of MPIJobs
 replicas.py, services.py    a pod and a service as they are written; init_template.py: init containers of Workers
 names.py, ports.py          names and labels; the port at which pods meet
 children.py, observed.py    which pods and services are a job's, and adopted; what a plan sees
 status.py, conditions.py    counters of roles, and the conditions; progress.py: both while a plan is made
-failures.py, failure_record.py    what failed: as events, and in the status; pod_warnings.py: events about pods with problems
+failures.py, failure_record.py    what failed: as events (ExitedWithCode; its text is in policies/restart.py), and in the status
+pod_warnings.py             events about pods with problems
 gang.py, autoscaler.py      PodGroup and HorizontalPodAutoscaler; prerequisites.py: what a job says while these are refused
 admission.py                the webhooks: what they refuse is in api/training
 metrics.py                  counters of jobs; writes.py: events of writes; controllers.py: which changes wake a job

@@ -185,7 +185,12 @@ def _restart_or_failure(job: AnyJob, replica_type: str, counts: ReplicaStatus) -
     alive = counts.succeeded + counts.active
     if counts.failed == 0 or job.replica_count(replica_type) <= alive:
         return None
-    reason = f"because {counts.failed} {replica_type} replica(s) failed."
-    if job.replicas[replica_type].restart_policy == "Never":
-        return Verdict("Failed", f"{job.kind} {job.name} is failed {reason}")
-    return Verdict("Restarting", f"{job.kind} {job.name} is restarting {reason}")
+    return failure_verdict(job, replica_type, counts.failed, restarts=job.replicas[replica_type].restart_policy != "Never")
+
+
+def failure_verdict(job: AnyJob, replica_type: str, failed: int, *, restarts: bool) -> Verdict:
+    """That so many pods of a role have failed, which restarts the job or fails it."""
+    reason = f"because {failed} {replica_type} replica(s) failed."
+    if restarts:
+        return Verdict("Restarting", f"{job.kind} {job.name} is restarting {reason}")
+    return Verdict("Failed", f"{job.kind} {job.name} is failed {reason}")

@@ -12,7 +12,7 @@ from shunter.api.training import xgboost_rules
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.xgboost import KIND, MASTER, WORKER, XGBoostJob, XGBoostJobSpec
 from shunter.operator.training.children import Children
-from shunter.operator.training.framework import Environment, KindInfo, Verdict
+from shunter.operator.training.framework import Environment, KindInfo, Verdict, failure_verdict
 from shunter.operator.training.job import TrainingJob
 from shunter.operator.training.names import replica_name
 from shunter.operator.training.ports import rendezvous_port
@@ -73,11 +73,7 @@ class XGBoost(NumberedReplicas):
                     return
             if count.failed:
                 yield running
-                reason = f"because {count.failed} {replica_type} replica(s) failed."
-                if spec.restart_policy == "ExitCode":
-                    yield Verdict("Restarting", f"XGBoostJob {job.name} is restarting {reason}")
-                else:
-                    yield Verdict("Failed", f"XGBoostJob {job.name} is failed {reason}")
+                yield failure_verdict(job, replica_type, count.failed, restarts=spec.restart_policy == "ExitCode")
 
 
 FRAMEWORK = XGBoost()

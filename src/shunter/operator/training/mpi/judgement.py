@@ -8,7 +8,7 @@ from shunter.api.core import Pod
 from shunter.api.training.job import ReplicaStatus
 from shunter.api.training.mpi import LAUNCHER, WORKER
 from shunter.kube.controllers.plan import Note
-from shunter.operator.training.framework import Verdict
+from shunter.operator.training.framework import Verdict, failure_verdict
 from shunter.operator.training.mpi.names import Job
 from shunter.operator.training.mpi.replica_sync import MPIPods
 
@@ -71,10 +71,9 @@ def _all_run(counted: Mapping[str, ReplicaStatus], workers: int) -> bool:
 def _failure(job: Job, role: str, failed: int) -> Verdict | None:
     if not failed:
         return None
-    reason = f"because {failed} {role} replica(s) failed."
-    if job.replicas[role].restart_policy == "ExitCode":
-        return Verdict("Restarting", f"{job.kind} {job.name} is restarting {reason}")
-    return Verdict("Failed", f"{job.kind} {job.name} is failed {reason}", cause=FAILED_CAUSE)
+    restarts = job.replicas[role].restart_policy == "ExitCode"
+    verdict = failure_verdict(job, role, failed, restarts=restarts)
+    return verdict if restarts else verdict._replace(cause=FAILED_CAUSE)
 
 
 def _counted(pods: list[Pod]) -> ReplicaStatus:
