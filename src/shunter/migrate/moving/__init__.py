@@ -2,6 +2,7 @@
 
     plan      decisions about every v1 job              gathering.py (reads), planning.py (pure) -> plan.py (the file)
     apply     plan + conversions -> steps -> writes     run_plan.py: freeze.py, then waves; steps.py (pure), applying.py (writes)
+              which jobs are refused: changed since...  plan_conversions.py (pure)
               whether a step is written                 step_decisions.py (pure); copies.py: jobs before they are deleted
               jobs that others manage                   source_patches.py: a file that says what to change there
     journal   each write, before and after it is made   journal.py: a synced file, and ConfigMaps

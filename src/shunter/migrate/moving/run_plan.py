@@ -12,7 +12,7 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube import access
 from shunter.kube.client import Client
-from shunter.migrate.moving import applying, gathering
+from shunter.migrate.moving import applying, gathering, plan_conversions
 from shunter.migrate.moving.applying import DEFAULT_TIMEOUTS, GateTimeouts, Outcome, Screen
 from shunter.migrate.moving.backup import taking
 from shunter.migrate.moving.backup.index import read_index
@@ -77,7 +77,7 @@ def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = 
     acting = [item for item in items if item.action in ("create", "move")]
     lost = {item.title for item in acting if _is_train_job_lost(item, journal)}
     acting = [item for item in acting if item.title not in lost]
-    ready = gathering.sharing(plan, gathering.ready(plan, acting, found, journal), found)
+    ready = plan_conversions.sharing(plan, plan_conversions.ready(plan, acting, found, journal), found)
     steps = [
         step
         for item in acting
@@ -89,7 +89,7 @@ def prepared(plan: Plan, found: Input, journal: Journal, waves: Sequence[str] = 
         sorted(lost), LOST_TRAIN_JOB
     )
     owned = [item for item in items if item.action == "source"]
-    sources = gathering.ready(plan, owned, found, journal, even_blocked=True)
+    sources = plan_conversions.ready(plan, owned, found, journal, even_blocked=True)
     patches = [source_patch(item, sources.conversions[item.title]) for item in owned if item.title in sources.conversions]
     active = _active(plan, found) if plan.strategy == "replacement" else []
     return Prepared(list(freeze_steps(plan)), steps, refused, patches, active)

@@ -12,7 +12,7 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
 from shunter.migrate.conversion.source import live
-from shunter.migrate.moving import gathering
+from shunter.migrate.moving import plan_conversions
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.marks import twins_of
@@ -42,7 +42,7 @@ def objections(
         if item.title in waiting and item.title in jobs and overview(jobs[item.title]).state == "Suspended"
         if not has_run(jobs[item.title])
     ]
-    ready = gathering.ready(plan, never_ran, found, journal)
+    ready = plan_conversions.ready(plan, never_ran, found, journal)
     specs = {(one["metadata"]["namespace"], one["metadata"]["name"]): live.as_written(one)["spec"] for one in runtimes}
     objections = dict(ready.refused)
     for item in never_ran:
