@@ -119,6 +119,21 @@ def test_modules_that_a_description_names_exist(path: Path) -> None:
     assert [name for name in named if not any(one.endswith(f"/{name}") for one in _files_of_code())] == []
 
 
+ROW_OF_MAP = re.compile(r"^([\w./]+(?:, [\w./]+)*) {2,}\S", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("__init__.py")), ids=lambda path: path.parent.name)
+def test_the_map_of_a_package_names_its_own_modules_and_others_by_their_paths(path: Path) -> None:
+    """The first column also without `.py`: `parts   a runtime as a frame`."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    below = {str(one.relative_to(path.parent)) for one in path.parent.rglob("*")}
+    first = {word.rstrip("/") for row in ROW_OF_MAP.findall(text) for word in row.split(", ") if "." not in word}
+    assert [name for name in first if not {name, f"{name}.py", f"{name}.js"} & below] == []
+    named = {name for name in MODULE.findall(text) if not name.rpartition("/")[2].startswith("test_")} - {"train.py"}
+    others = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in below)}
+    assert [name for name in others if not any((room / name).exists() for room in (ROOT, ROOT / "src", SOURCE))] == []
+
+
 @cache
 def _files_of_code() -> list[str]:
     return [f"/{path.relative_to(ROOT)}" for room in ("src", "tests", "scripts") for path in (ROOT / room).rglob("*.*")]

@@ -1,6 +1,6 @@
 """Installing the operator: the objects of an installation, decided in one place, and applying them to a cluster.
 
-values.py       what can be set (the chart's values)
+values.py       what can be set (the chart's values), and its defaults, such as the operator's replicas and resources
 template.py     objects with holes and conditions: filled in here, or written as a Helm chart by scripts/generate.py
 manifests.py    the template of the installation, and `manifests(values)`
 workload.py, webhooks.py    Deployment and what stands around it; webhook configurations

@@ -1,9 +1,12 @@
 """trainer.kubeflow.org/v1alpha1 types, and what admission refuses.
 
-trainjob.py, runtime.py, patches.py         the types and their schemas
+trainjob.py, runtime.py, patches.py         the types and their schemas; which fields of a TrainJob may change after its creation
+                                            (CEL rules: numNodes only while it is suspended) in trainjob.py
 validation.py, torch_validation.py          what is refused of a TrainJob and its runtimePatches, and of one for torch
 runtime_validation.py                       what is refused of a runtime
 
 What only a plugin knows (ports, hosts, numbers of processes, names of its variables) is refused by operator/trainer/plugins;
 running jobs, and how runtimePatches are merged, are decided in operator/trainer.
+
+Tests: tests/api/trainer; schemas and CEL rules in tests/api/definitions/test_crd.py.
 """

@@ -10,6 +10,8 @@ replicas.py, backoff.py                       how many pods run now, and how lon
 verdict.py                                    whether the Job ends: backoffLimit, activeDeadlineSeconds, the policies
 pod_failure_policy.py, success_policy.py      the policies
 indexes.py, pods.py, status.py, ttl.py        completion indexes; a pod as it is made; the status; its end
+                                              podReplacementPolicy (a terminating pod keeps its place): pods.py
+orphans.py                                    pods that no Job counts any more
 
 Tests: tests/cluster/controllers/job; tests/recordings/job, replayed by tests/cluster/controllers/test_recordings.py.
 """

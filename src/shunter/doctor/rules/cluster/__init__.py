@@ -8,7 +8,8 @@ k09_quota, k10_queue                            ResourceQuota; Kueue, gangs
 k11_master, k13_peers                           a master that has not started; peers that have succeeded
 k12_refused, k15_stopped                        a refused object; suspended, managed by others, being deleted
 
-Texts and remedies about blocked pods are decided in operator/causes: pods.py, and placement.py for those without a node.
+Texts and remedies about blocked pods are decided in operator/causes/pods.py, and for those without a node in
+operator/causes/placement.py.
 
 Tests: by the id of the rule in tests/doctor/rule_cases.py and tests/doctor/corpus; more of single rules in
 tests/doctor/rules/cluster.

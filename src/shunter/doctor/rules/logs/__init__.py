@@ -10,6 +10,8 @@ t10_loss, t11_versions, t12_xid          NaN; versions that differ; errors of GP
 t13_barrier, t14_timeout, t15_left_early, t16_waits_at_end     who did not come; timeouts; a rank that ended early; MPI at its end
 texts                                    whose errors count
 
+Settings of NCCL that are wrong or useless, such as NCCL_SOCKET_IFNAME, are judged in fabrics/settings.py.
+
 Tests: by the id of the rule in tests/doctor/rule_cases.py and tests/doctor/corpus; more of single rules in
 tests/doctor/rules/logs.
 """

@@ -1,9 +1,10 @@
 """Runtimes that several jobs share, as one would write them by hand: what is equal stands in the runtime, what differs in each
 TrainJob. Pure, over the conversions of one run.
 
-parts     a runtime as a frame, and the parts that a TrainJob may say in its place
-said      a TrainJob with those parts that its runtime does not say, and where each field of the source stands then
-groups    which jobs share a runtime, with each other or with one that is there already
+parts.py              a runtime as a frame, and the parts that a TrainJob may say in its place
+on_runtime.py         a TrainJob with those parts that its runtime does not say, and where each field of the source stands then
+groups.py             which jobs share a runtime, with each other or with one that is there already
+jobset_equality.py    whether two TrainJobs with their runtimes make the same JobSet
 
 Tests: tests/migrate/conversion/sharing/test_shared.py.
 """

@@ -11,6 +11,7 @@ experiments.py        when a trial of Katib is over
 kustomization.py, generators.py    which files are patches; ConfigMaps and Secrets that a kustomization generates
 versions.py           kinds of the same name in other API versions
 
-Tests: tests/migrate/conversion/source; size, no_json and aliases in test_documents.py there; input that is refused, templates
-and versions in tests/scenarios/migrate/input.
+Tests: tests/migrate/conversion/source; size, no_json and aliases in test_documents.py there; input that is refused in
+tests/scenarios/migrate/input; templates (helm-template*) and versions (version-before-v1, draft-version-of-v2) in
+tests/scenarios/migrate/text.
 """
