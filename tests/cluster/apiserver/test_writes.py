@@ -1,4 +1,4 @@
-"""What a write counts and keeps: metadata.generation, and what no client may set."""
+"""What a write counts and keeps: metadata.generation, what no client may set, and nothing of a dry run."""
 
 from __future__ import annotations
 
@@ -48,3 +48,17 @@ async def test_uid_and_creation_time_stay(api: Api, config_maps: str) -> None:
     assert {name: changed[name] for name in ("uid", "creationTimestamp")} == {
         name: created[name] for name in ("uid", "creationTimestamp")
     }
+
+
+async def test_a_dry_run_answers_as_the_write_would_and_stores_nothing(api: Api, config_maps: str) -> None:
+    dry = "?dryRun=All"
+    kept = await api.create(config_maps, {"metadata": {"name": "a"}, "data": {"x": "1"}})
+    created = await api.create(f"{config_maps}{dry}", {"metadata": {"name": "b"}})
+    updated = await api.request("PUT", f"{config_maps}/a{dry}", {**kept, "data": {"x": "2"}})
+    patched = await api.merge(f"{config_maps}/a{dry}", {"data": {"x": "3"}})
+    deleted = await api.request("DELETE", f"{config_maps}/a{dry}")
+    assert created["metadata"]["name"] == "b"
+    assert [(one.code, one.body["data"]["x"]) for one in (updated, patched)] == [(200, "2"), (200, "3")]
+    assert (deleted.code, deleted.body["status"]) == (200, "Success")
+    assert [one["metadata"]["name"] for one in (await api.get(config_maps))["items"]] == ["a"]
+    assert await api.get(f"{config_maps}/a") == kept
