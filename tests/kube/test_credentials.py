@@ -1,4 +1,4 @@
-"""Credentials: what is said of files that can no longer be read, and what plugins print."""
+"""Credentials: files that are renewed or can no longer be read, and what plugins print."""
 
 from __future__ import annotations
 
@@ -27,6 +27,41 @@ async def test_a_token_file_that_went_away_is_told_of_and_its_last_token_goes_on
     monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
     assert await found.headers() == bearer("first")
     assert f"The token file {tmp_path / 'token'} cannot be read: No such file or directory." in caplog.text
+
+
+async def test_a_token_that_is_renewed_in_its_file_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "token"
+    file.write_text("one\n")
+    user = TokenFile(file)
+    assert await user.headers() == bearer("one")
+    file.write_text("two")
+    assert await user.headers() == bearer("one")
+    assert await user.refresh()
+    assert await user.headers() == bearer("two")
+    assert not await user.refresh()
+    file.write_text("three")
+    monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
+    assert await user.headers() == bearer("three")
+
+
+@pytest.mark.parametrize("content", [None, "", "\n"])
+async def test_a_token_is_good_while_its_file_is_being_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("one")
+    user = TokenFile(file)
+    monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
+    assert await user.headers() == bearer("one")
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content)
+    assert await user.headers() == bearer("one")
+    with pytest.raises(EnvironmentProblem):
+        await user.refresh()
+    file.write_text("two")
+    assert await user.headers() == bearer("two")
 
 
 async def test_a_token_beside_a_file_that_was_never_there_is_good(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from kube.kubeconfigs import config, written
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.kube import credentials, kubeconfig
+from shunter.kube import kubeconfig
 from shunter.kube.client import connect
 from shunter.kube.errors import ConnectionProblem
 from shunter.kube.kubeconfig import Connection, Tls
@@ -209,44 +209,15 @@ def test_credentials_that_cannot_work_are_named(tmp_path: Path, user: dict[str, 
         kubeconfig.load(written(tmp_path / "c", config(user)))
 
 
-async def test_a_token_file_is_relative_to_its_kubeconfig_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_token_file_is_relative_to_its_kubeconfig(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("one\n")
-    user = kubeconfig.load(written(tmp_path / "c", config({"tokenFile": "token"}))).credentials
-    assert await user.headers() == (("Authorization", "Bearer one"),)
-    (tmp_path / "token").write_text("two")
-    assert await user.headers() == (("Authorization", "Bearer one"),)
-    assert await user.refresh()
-    assert await user.headers() == (("Authorization", "Bearer two"),)
-    assert not await user.refresh()
-    (tmp_path / "token").write_text("three")
-    monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
-    assert await user.headers() == (("Authorization", "Bearer three"),)
+    assert await headers(written(tmp_path / "c", config({"tokenFile": "token"}))) == [("Authorization", "Bearer one")]
 
 
 async def test_the_token_in_a_file_goes_before_the_one_beside_it(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("renewed")
     path = written(tmp_path / "c", config({"token": "old", "tokenFile": "token"}))
     assert await headers(path) == [("Authorization", "Bearer renewed")]
-
-
-@pytest.mark.parametrize("content", [None, "", "\n"])
-async def test_a_token_is_good_while_its_file_is_being_renewed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
-) -> None:
-    file = tmp_path / "token"
-    file.write_text("one")
-    user = credentials.TokenFile(file)
-    monkeypatch.setattr(credentials, "FILE_AGE", -1.0)
-    assert await user.headers() == (("Authorization", "Bearer one"),)
-    if content is None:
-        file.unlink()
-    else:
-        file.write_text(content)
-    assert await user.headers() == (("Authorization", "Bearer one"),)
-    with pytest.raises(EnvironmentProblem):
-        await user.refresh()
-    file.write_text("two")
-    assert await user.headers() == (("Authorization", "Bearer two"),)
 
 
 async def test_a_pods_service_account_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
