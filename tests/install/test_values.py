@@ -83,3 +83,8 @@ def test_a_section_of_the_configuration_that_is_taken_away_is_that_of_the_instal
 def test_wrong_values_are_refused_by_name(values: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
         checked(values)
+
+
+def test_the_operator_asks_for_little_by_default() -> None:
+    assert defaults()["replicas"] == 2
+    assert defaults()["resources"] == {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}

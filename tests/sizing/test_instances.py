@@ -23,6 +23,8 @@ def test_interfaces_of_efa_are_those_of_the_profile() -> None:
 def test_memory_is_in_mib_as_reported_and_not_the_gb_of_a_data_sheet() -> None:
     # An A10G is sold as 24 GB: that is 22,888 MiB, 22.35 GiB.
     assert known_gpus()["A10G"].memory_mib * MIB == pytest.approx(24e9, rel=1e-4)
+    # An A100 or H100 is sold as 80 GB, and has 80 GiB.
+    assert {known_gpus()[name].memory_mib * MIB for name in ("A100-80GB", "H100")} == {80 * 2**30}
     # An H200 is sold as 141 GB, and has 141 GiB.
     assert known_gpus()["H200"].memory_mib * MIB == 141 * 2**30
 
