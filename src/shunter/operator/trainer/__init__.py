@@ -17,6 +17,7 @@ runtime_patches.py          runtimePatches, merged into the runtime's template
 resources.py, upserts.py    GPUs and CPUs of a node; lists of containers
 controllers.py              which changes wake a job
 
-Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py in tests/operator/test_wakes.py; lives
-as upstream's Trainer was recorded to live them in tests/recordings/v2 (test_recordings.py).
+Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py in tests/operator/test_wakes.py; changes
+that the CRD refuses (numNodes of a running TrainJob) in tests/api/definitions/test_crd.py; lives as upstream's Trainer was
+recorded to live them in tests/recordings/v2 (test_recordings.py).
 """
