@@ -5,8 +5,11 @@ comparison                    the stage `pods`: asks the next three about each d
 expectations                  differences that follow from v2, a rule a kind (requests, ports, labels, variables)
 mpi_expectations              those of MPIJobs
 explanations                  differences that a finding of the conversion explains
-launches                      what containers start
+context, launches             what these rules know of both sides; what containers start
 groups, endings, account      process groups, how jobs end, values that the conversion carried
 existing                      TrainJobs that users wrote themselves
 side_by_side                  both sides as rows, for people and programs
+topics                        the findings of a proof
+
+Tests: tests/migrate/proof; explanations in test_comparison.py there.
 """
