@@ -30,8 +30,8 @@ _DEEPEST = 12
 """Texts and substitutions within each other that are looked into."""
 
 
-Wanted = Callable[[Word], bool]
-"""Whether the word that names a program names one of those that are looked for."""
+IsProgram = Callable[[Word], bool]
+"""Whether the first word of a command names one of the programs."""
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -51,12 +51,12 @@ class Start(msgspec.Struct, frozen=True):
         return self.begin + self.words[0].end - len(program(self.words[0]))
 
 
-def starts(text: str, wanted: Wanted, mention: re.Pattern[str]) -> Iterator[Start]:
+def starts(text: str, is_program: IsProgram, mention: re.Pattern[str]) -> Iterator[Start]:
     """The commands that start one of the programs. Texts within the text are read that have the mention."""
-    yield from _starts(text, shell.script(text), wanted, mention, 0)
+    yield from _starts(text, shell.script(text), is_program, mention, 0)
 
 
-def program_words(words: Sequence[Word], wanted: Wanted) -> Sequence[Word]:
+def program_words(words: Sequence[Word], is_program: IsProgram) -> Sequence[Word]:
     """The words from one of the programs on, where the command starts it behind others: `timeout 5 getent`, `xargs -n1 dig`; all
     words of another command."""
     rest = tuple(Argument(_value(word), Spot(start=number)) for number, word in enumerate(words))
@@ -66,7 +66,7 @@ def program_words(words: Sequence[Word], wanted: Wanted) -> Sequence[Word]:
             break
         rest = parsed(rest[1:], _FEEDERS[rest[0].value]).rest
     number = rest[0].spot.start if rest else 0
-    return words[number:] if rest and wanted(words[number]) else words
+    return words[number:] if rest and is_program(words[number]) else words
 
 
 def kept_texts(
@@ -110,12 +110,12 @@ def is_device(word: Word) -> bool:
     return (word.literal or "").startswith("/dev/")
 
 
-def _starts(text: str, script: shell.Script, wanted: Wanted, mention: re.Pattern[str], depth: int) -> Iterator[Start]:
+def _starts(text: str, script: shell.Script, is_program: IsProgram, mention: re.Pattern[str], depth: int) -> Iterator[Start]:
     if depth > _DEEPEST:
         return
     for number, command in enumerate(script.commands):
-        words = program_words(command.words, wanted)
-        if words and wanted(words[0]):
+        words = program_words(command.words, is_program)
+        if words and is_program(words[0]):
             yield Start(words, text, 0, is_own=not depth)
         if not words:
             continue
@@ -125,11 +125,11 @@ def _starts(text: str, script: shell.Script, wanted: Wanted, mention: re.Pattern
         inner += kept_texts(text, command, following if is_piped else None, mention)
         for one, begin in inner:
             if len(one) < len(text) and mention.search(one):
-                for start in _starts(one, shell.script(one), wanted, mention, depth + 1):
+                for start in _starts(one, shell.script(one), is_program, mention, depth + 1):
                     yield replace(start, begin=start.begin + begin, is_own=False)
     for piece in _substitutions(text, script):
         if mention.search(piece.value):
-            yield from _starts(text, shell.within(text, piece), wanted, mention, depth + 1)
+            yield from _starts(text, shell.within(text, piece), is_program, mention, depth + 1)
 
 
 def _substitutions(text: str, script: shell.Script) -> Iterator[Piece]:

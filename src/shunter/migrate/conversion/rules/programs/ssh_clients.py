@@ -177,8 +177,8 @@ def _assigned(text: str) -> Iterator[tuple[str, Word]]:
 
 def _variable(word: Word) -> str:
     """The variable that the word is; empty for another word."""
-    said = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
-    return said[0].value if [piece.kind for piece in said] == ["variable"] else ""
+    pieces = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
+    return pieces[0].value if [piece.kind for piece in pieces] == ["variable"] else ""
 
 
 def _in_python(code: str, pod: _Pod) -> int | None:
