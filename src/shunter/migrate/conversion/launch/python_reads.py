@@ -27,7 +27,9 @@ from shunter.migrate.conversion.launch.reads import (
     takes_size,
 )
 
-_ADDRESSES = frozenset({"gethostbyname", "gethostbyname_ex", "getaddrinfo"})
+ALL_ADDRESSES = frozenset({"getaddrinfo", "gethostbyname_ex"})
+"""Functions of the module `socket` that return all addresses of a name."""
+ADDRESSES = ALL_ADDRESSES | {"gethostbyname"}
 """What is asked of an own name here is its address: another one in every pod of either generation."""
 _CUTS = frozenset({
     "split", "rsplit", "partition", "rpartition", "removeprefix", "removesuffix", "replace", "translate", "isdigit", "isnumeric",
@@ -125,7 +127,7 @@ class _Code:
                 found[start] = Read(name, start, True, is_last)
         for node in self._nodes:
             # What is done with an address that is asked for by a name does not depend on the name.
-            if isinstance(node, ast.Call) and called(node) in _ADDRESSES:
+            if isinstance(node, ast.Call) and called(node) in ADDRESSES:
                 for inner in ast.walk(node):
                     if inner is not node and self._sources.value(inner):
                         found.pop(self._start(inner), None)

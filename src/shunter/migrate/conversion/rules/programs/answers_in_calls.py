@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
+from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
 from shunter.migrate.conversion.rules.programs.peer_numbers import SHARE, Values, key_before
 
-OF_SOCKET = frozenset({"getaddrinfo", "gethostbyname_ex"})
-"""Functions of the module `socket` that return all addresses of a name."""
 _OF_RESOLVER = frozenset({"resolve", "query"})
-ASKS_DNS = rf"(?:{'|'.join(sorted(OF_SOCKET))}|resolver\.(?:{'|'.join(sorted(_OF_RESOLVER))}))"
+ASKS_DNS = rf"(?:{'|'.join(sorted(ALL_ADDRESSES))}|resolver\.(?:{'|'.join(sorted(_OF_RESOLVER))}))"
 """How a text calls one of them, or asks a resolver of dnspython."""
 KEEPERS = frozenset({
     "int", "str", "float", "max", "min", "abs", "round", "list", "set", "sorted", "tuple", "frozenset", "dict", "filter", "map",
@@ -49,7 +48,7 @@ def asks_dns(node: ast.Call, name: str) -> bool:
     if not node.args:
         return False
     is_method = isinstance(node.func, ast.Attribute) and "resolver" in ast.unparse(node.func.value).lower()
-    return name in OF_SOCKET or (name in _OF_RESOLVER and is_method)
+    return name in ALL_ADDRESSES or (name in _OF_RESOLVER and is_method)
 
 
 def named_by_place(node: ast.Call, name: str, arguments: Sequence[Values]) -> Iterator[tuple[str, Values]]:

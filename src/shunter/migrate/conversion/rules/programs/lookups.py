@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND, MASTER
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.python_reads import ADDRESSES
 from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted, without_comments
@@ -29,7 +30,7 @@ ONCE = Topic(
     limits_proof=True,
 )
 _LOOK_UP = late_pattern(
-    r"(?:\b(?:gethostbyname(?:_ex)?|getaddrinfo)\([^\n]{0,400}|"
+    rf"(?:\b(?:{'|'.join(sorted(ADDRESSES))})\([^\n]{{0,400}}|"
     rf"\b(?:{RESOLVES}|ping)\s[^\n|;&]{{0,400}})MASTER_ADDR\b"
 )
 """What asks for the name. That the Master listens was not certain in v1 either."""

@@ -12,9 +12,10 @@ from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.pod_reads import python_texts
 from shunter.migrate.conversion.launch.python_code import is_python_code
+from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
 from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.launch.shell_programs import RESOLVES
-from shunter.migrate.conversion.rules.programs.answers_in_calls import ASKS_DNS, OF_SOCKET
+from shunter.migrate.conversion.rules.programs.answers_in_calls import ASKS_DNS
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.conversion.rules.programs.peer_numbers import Found, is_of_any_service
 from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
@@ -69,7 +70,7 @@ _LONGEST = 400
 _LONGEST_FUNCTION = 4_000
 """Characters of a function before a look-up in it."""
 _IN_SHELL = late_pattern(rf"\b{RESOLVES}[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{{1,400}})")
-_MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|{'|'.join(sorted(OF_SOCKET))}|\bresolver\b")
+_MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|{'|'.join(sorted(ALL_ADDRESSES))}|\bresolver\b")
 _WORDS = r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 _ARGUMENT = late_pattern(_WORDS)
 _IN_PYTHON = late_pattern(rf"\b{ASKS_DNS}\([\s\\]{{0,200}}{_WORDS}")

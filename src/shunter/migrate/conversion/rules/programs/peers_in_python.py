@@ -16,12 +16,12 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_commands import STARTS
+from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
 from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.rules.programs.answers_in_calls import (
     ADDS,
     KEEPERS,
     LISTERS,
-    OF_SOCKET,
     SHOWS,
     asks_dns,
     named_by_place,
@@ -44,7 +44,9 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
 from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
 from shunter.migrate.conversion.rules.programs.programs_as_written import between_quotes, programs_as_written
 
-_COUNTED = late_pattern(rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}[\w.]{{0,40}}\b(?:{'|'.join(sorted(OF_SOCKET))})\(\s{{0,80}}")
+_COUNTED = late_pattern(
+    rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}[\w.]{{0,40}}\b(?:{'|'.join(sorted(ALL_ADDRESSES))})\(\s{{0,80}}"
+)
 _DEEPEST = 100
 """Expressions, blocks and calls within each other that are looked into."""
 _MOST_STEPS = 20_000
