@@ -45,7 +45,7 @@ Scope = tuple[str, str]
 """The name of a watch, and the namespace that it covers; empty: all."""
 
 
-class RunningView:
+class RefreshedView:
     """Started and stopped by its session. `on_expired` is called when the API server rejects the viewer's credentials."""
 
     def __init__(

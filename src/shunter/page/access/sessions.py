@@ -19,7 +19,7 @@ from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.kubeconfig import Connection
 from shunter.page.live import Listener
-from shunter.page.view_refresh import RunningView
+from shunter.page.view_refresh import RefreshedView
 from shunter.page.views.view import OpenView, PageOptions, Parameters, Viewer
 from shunter.page.wire import Session as SessionFacts
 
@@ -50,7 +50,7 @@ class Session:
         self._connection = connection
         self._options = options
         self._client: Client | None = None
-        self._views: dict[tuple[str, Parameters], RunningView] = {}
+        self._views: dict[tuple[str, Parameters], RefreshedView] = {}
         self._resting: asyncio.TimerHandle | None = None
         self._ends: dict[object, Callable[[], None]] = {}
 
@@ -117,7 +117,7 @@ class Session:
         if running is None:
             viewer = self.viewer
             view = open_view(viewer, parameters)
-            running = RunningView(view, viewer, parameters, self._options.namespaces, lambda: self.end("expired"))
+            running = RefreshedView(view, viewer, parameters, self._options.namespaces, lambda: self.end("expired"))
             self._views[key] = running
             running.start()
         self._close_unseen(besides=key)
