@@ -113,6 +113,19 @@ async def test_who_waited_in_vain_waits_no_more_for_any_address_and_others_do(mo
     pods.close()
 
 
+async def test_a_pod_waits_for_others_from_its_main_containers_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    pods = Kernel(monkeypatch).pods(ADDRESS)
+    pods.add(ASKER, socket.socket(), has_init_containers=True)
+    assert not pods.is_awaited(ADDRESS, ASKER)
+    assert pods.is_awaited(ASKER, OTHER)
+    pods.initialized(ASKER)
+    assert pods.is_awaited(ADDRESS, ASKER)
+    pods.add(ASKER, socket.socket(), has_init_containers=True)  # the next pod of that address, which is ended early
+    pods.add(ASKER, socket.socket())
+    assert pods.is_awaited(ADDRESS, ASKER)
+    pods.close()
+
+
 async def test_the_next_pod_of_an_address_is_waited_for_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = Kernel(monkeypatch)
     pods = kernel.pods(ADDRESS)

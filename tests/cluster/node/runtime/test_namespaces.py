@@ -104,6 +104,33 @@ async def test_a_rank_that_asks_early_connects_at_its_first_attempt(
     assert await node.log("j-1") == "connected\n"
 
 
+async def test_an_init_container_learns_the_address_of_a_pod_in_which_nothing_listens_yet(
+    node: NodeUnderTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting_pods, "HELD_SECONDS", 20.0)
+    monkeypatch.setattr(dns, "HOLD_SECONDS", 20.0)
+    await headless(node, "job", {"job": "j"}, publishNotReadyAddresses=True)
+    (tmp_path / "told").mkdir()
+    told = {"name": "told", "mountPath": "/told"}
+    common = {
+        "restartPolicy": "Never",
+        "subdomain": "job",
+        "dnsConfig": {"options": [{"name": "timeout", "value": "20"}]},
+        "volumes": [{"name": "told", "hostPath": {"path": str(tmp_path / "told")}}],
+    }
+    importing = ["sh", "-c", "while [ ! -e /told/initialized ]; do sleep 0.02; done"]
+    master = {"name": "main", "image": "any", "command": importing, "volumeMounts": [told]}
+    waiting = {"name": "wait", "image": "any", "command": ["sh", "-c", "nslookup j-0.job && touch /told/initialized"]}
+    worker = {"name": "main", "image": "any", "command": ["true"]}
+    await node.create("j-0", {**common, "hostname": "j-0", "containers": [master]}, labels={"job": "j"})
+    inits = [{**waiting, "volumeMounts": [told]}]
+    await node.create("j-1", {**common, "hostname": "j-1", "initContainers": inits, "containers": [worker]}, labels={"job": "j"})
+    # Held back, the answer would come only after the master, which waits for it, had ended: after 20 s.
+    async with asyncio.timeout(15):
+        await node.finished("j-0")
+        await node.finished("j-1")
+
+
 async def test_pods_find_each_other_by_name_and_connect(node: NodeUnderTest) -> None:
     await headless(node, "job", {"job": "j"}, publishNotReadyAddresses=True)
     serve = "import socket; s=socket.create_server(('',29500)); c,a=s.accept(); c.sendall(a[0].encode()); c.close()"

@@ -32,17 +32,27 @@ class StartingPods:
         self._looks: dict[str, asyncio.Task[None]] = {}
         self._waiting: Counter[str] = Counter()
         self._have_waited: set[str] = set()
+        self._initializing: set[str] = set()
 
-    def add(self, address: str, diagnosis: socket.socket) -> None:
-        """A pod has got that address; the socket (launch.listening) is of its network."""
+    def add(self, address: str, diagnosis: socket.socket, *, has_init_containers: bool = False) -> None:
+        """A pod has got that address; the socket (launch.listening) is of its network. With init containers it does not wait for
+        others until `initialized`: one that waits for a name (v1's workers for their Master) would begin later by what it waits."""
         self.remove(address)
         self._have_waited.discard(address)
+        self._initializing.discard(address)
+        if has_init_containers:
+            self._initializing.add(address)
         forget = asyncio.get_running_loop().call_later(STARTING_SECONDS, self.remove, address)
         self._pods[address] = _StartingPod(diagnosis, forget)
 
+    def initialized(self, address: str) -> None:
+        """The pod at that address starts its main containers."""
+        self._initializing.discard(address)
+
     def is_awaited(self, address: str, asker: str) -> bool:
-        """Whether a pod that starts has that address, nothing listens in it yet, and the asker has not waited in vain before."""
-        if asker in self._have_waited:
+        """Whether a pod that starts has that address, nothing listens in it yet, and the asker is past its init containers and has
+        not waited in vain before."""
+        if asker in self._have_waited or asker in self._initializing:
             return False
         return address in self._looks or self._is_silent(address)
 

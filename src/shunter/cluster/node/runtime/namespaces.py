@@ -135,7 +135,7 @@ class NamespaceRuntime:
             },
         )
         if diagnosis is not None:
-            self._starting.add(address, diagnosis)
+            self._starting.add(address, diagnosis, has_init_containers=bool(pod["spec"].get("initContainers")))
         try:
             attempt.write_json(
                 str(directory.sandbox_file), {"address": address, "on_host": on_host, "generation": self._launcher.generation}
@@ -179,6 +179,8 @@ class NamespaceRuntime:
         hostname = host_name(pod)
         on_host = uses_host_network(pod)
         address = self._host_ip if on_host else self._addresses[request.directory.uid]
+        if any(one["name"] == container["name"] for one in pod["spec"]["containers"]):
+            self._starting.initialized(address)
         attempt_directory = request.directory.attempt(container["name"], request.number)
         target = container.get("targetContainerName", "")
         looks_into = request.directory.attempt(target, max(request.directory.attempts(target), default=0)) if target else ""
