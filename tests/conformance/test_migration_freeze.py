@@ -133,7 +133,7 @@ async def test_a_replacement_denies_new_jobs_while_old_ones_end_and_goes_on_when
     await moves.finish(PYTORCH_JOBS, "runs", "Succeeded")
     assert (await moves.apply(plan)).is_complete
     assert len(read_index(tmp_path / "backup").objects) == 2
-    assert await moves.twin("waits") != {}
+    assert await moves.train_job("waits") != {}
     await moves.roll_back(plan)
 
 

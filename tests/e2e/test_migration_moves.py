@@ -63,7 +63,7 @@ class Moving:
     def on_plan(self, verb: str, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         return self.run(verb, "--plan", str(self.plan), *arguments, code=code)
 
-    def twins(self) -> dict[str, str]:
+    def train_jobs(self) -> dict[str, str]:
         """Names and uids of TrainJobs."""
         items = self.cluster.get("trainjobs", "-n", self.namespace)["items"]
         return {item["metadata"]["name"]: item["metadata"]["uid"] for item in items}
@@ -97,15 +97,15 @@ def test_a_plan_that_was_killed_goes_on_where_it_was_and_can_be_taken_back(movin
     moving.cluster.apply(*(pytorch_job(name, moving.namespace, suspend=True) for name in names))
     moving.write_plan()
     moving.kill_apply_in_the_middle()
-    before = moving.twins()
+    before = moving.train_jobs()
     assert 0 < len(before) < JOBS
     moving.on_plan("apply", "--yes")
-    after = moving.twins()
+    after = moving.train_jobs()
     assert sorted(after) == names
     assert before.items() <= after.items()
     assert moving.progress()["stages"] == {"made": JOBS}
     moving.on_plan("rollback", "--yes")
-    assert moving.twins() == {}
+    assert moving.train_jobs() == {}
     assert len(moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"]) == JOBS
 
 
@@ -122,10 +122,10 @@ def test_a_running_job_goes_on_as_a_train_job_and_never_trains_again_on_v1(movin
     assert f"1 training has finished and stays, or it would train again: PyTorchJob {moving.namespace}/bert" in rolled_back.stderr
     [job] = moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"]
     assert job["spec"]["runPolicy"]["suspend"] is True
-    assert list(moving.twins()) == ["bert"]
+    assert list(moving.train_jobs()) == ["bert"]
 
 
-def test_a_v1_job_goes_once_its_twin_has_trained_to_the_same_end(moving: Moving) -> None:
+def test_a_v1_job_goes_once_its_train_job_has_trained_to_the_same_end(moving: Moving) -> None:
     def resume(kind: str, patch: str, condition: str) -> None:
         moving.cluster.kubectl("patch", kind, "bert", "-n", moving.namespace, "--type=merge", "-p", patch)
         moving.cluster.kubectl("wait", f"{kind}/bert", "-n", moving.namespace, f"--for=condition={condition}", "--timeout=60s")

@@ -241,10 +241,10 @@ def test_a_plan_is_followed_from_ready_to_compared(page_cluster: EmbeddedCluster
         assert move("ready")["next"] == "apply"
         applied = page_cluster.shunter("migrate", "apply", "--plan", str(plan), "--yes")
         assert applied.returncode == 0, applied.stderr
-        twin = move("made", "running")["twin"].partition(" ")[0]
-        marked = ("annotate", "trainjob", twin, "-n", page_namespace, "migrate.shunter.dev/compared=equal")
+        train_job = move("made", "running")["twin"].partition(" ")[0]
+        marked = ("annotate", "trainjob", train_job, "-n", page_namespace, "migrate.shunter.dev/compared=equal")
         page_cluster.kubectl(*marked)
-        assert move("compared")["twin"].startswith(twin)
+        assert move("compared")["twin"].startswith(train_job)
         detail = tab.get(f"/api/migration/{page_namespace}/PyTorchJob/bert").json
         assert (detail["move"]["state"], detail["move"]["wave"]) == ("compared", 1)
         assert detail["move"] == move("compared")

@@ -39,7 +39,7 @@ from shunter.migrate.survey.briefing.facts import Job
 from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.operator.overview import is_finished
 from shunter.page.conversions import conversion_of, findings_of, looked_at
-from shunter.page.moves import ReadPlan, move_row, options_of, read_plan, rows_of, twins_by_title, waves
+from shunter.page.moves import ReadPlan, move_row, options_of, read_plan, rows_of, train_jobs_by_title, waves
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Stage
 
@@ -76,8 +76,8 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     rows = rows_of(found, [v1_job], train_jobs, {title: conversion}, listed)
     (row,) = [row for row in rows if row.job == title]
     wave = [*waves(found.plan)].index(row.wave) + 1 if found.plan is not None else 0
-    twin = twins_by_title(found.plan, train_jobs).get(title)
-    compared = await _comparison(client, v1_job, twin, found, viewer.page.plan) if twin is not None else ()
+    train_job = train_jobs_by_title(found.plan, train_jobs).get(title)
+    compared = await _comparison(client, v1_job, train_job, found, viewer.page.plan) if train_job is not None else ()
     aspects = (*(_unknown(what, why) for what, why in unknown.items() if why), *compared)
     plan = viewer.page.plan if found.plan is not None else None
     head = move_row(row, wave, conversion, listed, plan, viewer.page.options)
@@ -101,25 +101,25 @@ def _unknown(what: str, why: str) -> _Aspect:
     return what, "", "", f"not known: {_short(why)}"
 
 
-async def _comparison(client: Client, job: Json, twin: Json, found: ReadPlan, plan: Path | None) -> tuple[_Aspect, ...]:
+async def _comparison(client: Client, job: Json, train_job: Json, found: ReadPlan, plan: Path | None) -> tuple[_Aspect, ...]:
     """The comparison of both runs, once both jobs have finished. For a v1 job that the plan moved, its saved run is used."""
     title = title_of(job)
     try:
         kept = saved_runs.saved(beside(plan, "runs"), title) if plan is not None and found.plan is not None else None
-        if not is_finished(twin) or (kept is None and not is_finished(job)):
-            return _recorded(twin)
+        if not is_finished(train_job) or (kept is None and not is_finished(job)):
+            return _recorded(train_job)
         async with asyncio.timeout(COMPARE_SECONDS):
             before, after = await asyncio.gather(
                 saved_runs.original_run(client, job, kept, went_on=False),
-                run_of(client, twin),
+                run_of(client, train_job),
             )
     except ShunterError as error:
-        return (*_recorded(twin), _unknown("runs", error.message))
+        return (*_recorded(train_job), _unknown("runs", error.message))
     except TimeoutError:
-        return (*_recorded(twin), _unknown("runs", f"reading both logs takes longer than {COMPARE_SECONDS:.0f} seconds."))
+        return (*_recorded(train_job), _unknown("runs", f"reading both logs takes longer than {COMPARE_SECONDS:.0f} seconds."))
     assert before is not None, "the job is there"
     return (
-        *_recorded(twin),
+        *_recorded(train_job),
         *(
             (one.name, _short(one.original), _short(one.successor), f"{one.verdict}: {one.why}" if one.why else one.verdict)
             for one in runs_compared(before, after, Tolerance()).aspects
@@ -127,9 +127,9 @@ async def _comparison(client: Client, job: Json, twin: Json, found: ReadPlan, pl
     )
 
 
-def _recorded(twin: Json) -> tuple[_Aspect, ...]:
+def _recorded(train_job: Json) -> tuple[_Aspect, ...]:
     """The verdict that `migrate compare` recorded, possibly with other tolerances."""
-    verdict, unseen = mark(twin, COMPARED), mark(twin, NOT_SEEN)
+    verdict, unseen = mark(train_job, COMPARED), mark(train_job, NOT_SEEN)
     if not verdict:
         return ()
     return (("recorded by migrate compare", "", "", f"{verdict}; not seen: {unseen}" if unseen else verdict),)

@@ -20,9 +20,9 @@ from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.migrate.moving import gathering
 from shunter.migrate.moving.journal import Journal, Record
-from shunter.migrate.moving.marks import SOURCE, mark, twins_of
+from shunter.migrate.moving.marks import SOURCE, created_train_jobs, mark
 from shunter.migrate.moving.plan import Plan, read
-from shunter.migrate.moving.plan_progress import Row, Stage, progress, twin_stage
+from shunter.migrate.moving.plan_progress import Row, Stage, progress, train_job_stage
 from shunter.migrate.moving.runs.marks import is_trial
 from shunter.migrate.options import Options
 from shunter.migrate.own_files import beside
@@ -73,12 +73,12 @@ def waves(plan: Plan | None) -> Mapping[str, str]:
     return dict[str, str](WAVES.items()) if plan is None else {wave.name: wave.why for wave in plan.waves}
 
 
-def twins_by_title(plan: Plan | None, train_jobs: Iterable[Json]) -> dict[str, Json]:
+def train_jobs_by_title(plan: Plan | None, train_jobs: Iterable[Json]) -> dict[str, Json]:
     """The TrainJobs that the plan created, by the titles of their v1 jobs; without a plan, the newest TrainJob converted from
     each, except trials."""
     ordered = sorted(train_jobs, key=lambda job: str(job["metadata"].get("creationTimestamp", "")))
     if plan is not None:
-        return twins_of(plan.id, ordered)
+        return created_train_jobs(plan.id, ordered)
     return {source: job for job in ordered if (source := mark(job, SOURCE)) and not is_trial(job)}
 
 
@@ -91,11 +91,11 @@ def rows_of(
 ) -> list[Row]:
     """How far the jobs of the plan are; without a plan, all v1 jobs. Objects in namespaces that could not be listed do not count
     as gone."""
-    twins = twins_by_title(found.plan, train_jobs)
+    by_title = train_jobs_by_title(found.plan, train_jobs)
     if found.plan is not None:
-        rows = progress(found.plan, found.records, jobs, twins.values()).rows
+        rows = progress(found.plan, found.records, jobs, by_title.values()).rows
     else:
-        rows = tuple(_row(job, twins.get(title_of(job)), known.get(title_of(job))) for job in jobs)
+        rows = tuple(_row(job, by_title.get(title_of(job)), known.get(title_of(job))) for job in jobs)
     return [
         row if _is_certain(row, listed) else msgspec.structs.replace(row, stage="to do", next="", command="", is_done=False)
         for row in rows
@@ -129,7 +129,7 @@ def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed,
         blocking=len(blocking),
         first=blocking[0] if blocking else "",
         proof=conversion.proof if conversion is not None else "",
-        twin=row.twin,
+        train_job=row.train_job,
         next=row.next,
         command=_line(row, conversion, plan, options),
     )
@@ -155,7 +155,7 @@ def _line(row: Row, conversion: Conversion | None, plan: Path | None, options: s
 def _is_certain(row: Row, listed: Listed) -> bool:
     """Whether everything that the row says is missing was listed."""
     kind, namespace, _ = place_of(row)
-    if row.twin:
+    if row.train_job:
         return True
     is_v1_known = row.v1 != "gone" or _is_listed(kind, namespace, listed)
     return is_v1_known and (row.stage not in ("gone", "not moved") or _is_listed(TRAIN_JOBS.kind, namespace, listed))
@@ -165,15 +165,15 @@ def _is_listed(kind: str, namespace: str, listed: Listed) -> bool:
     return bool({"", namespace} & {*listed.get(kind, ("",))})
 
 
-def _row(job: Json, twin: Json | None, conversion: Conversion | None) -> Row:
+def _row(job: Json, train_job: Json | None, conversion: Conversion | None) -> Row:
     """The row of a job without a plan: how far it is depends on its TrainJob."""
-    stage, command, is_done = _place(twin, conversion)
+    stage, command, is_done = _place(train_job, conversion)
     return Row(
         job=title_of(job),
         wave=conversion.job_class if conversion is not None else "",
         action="",
         v1=job_state(job),
-        twin=f"{twin['metadata']['name']} {job_state(twin)}" if twin is not None else "",
+        train_job=f"{train_job['metadata']['name']} {job_state(train_job)}" if train_job is not None else "",
         stage=stage,
         next="",
         command=command,
@@ -181,10 +181,10 @@ def _row(job: Json, twin: Json | None, conversion: Conversion | None) -> Row:
     )
 
 
-def _place(twin: Json | None, conversion: Conversion | None) -> tuple[Stage, str, bool]:
+def _place(train_job: Json | None, conversion: Conversion | None) -> tuple[Stage, str, bool]:
     """Stage, next command, and whether the job is done."""
-    if twin is not None:
-        stage = twin_stage(twin)
+    if train_job is not None:
+        stage = train_job_stage(train_job)
         return stage, "compare", stage == "compared"
     if conversion is None:
         return "to do", "", False

@@ -336,7 +336,7 @@ class Move(Row, frozen=True, kw_only=True):
     """The message of the first blocking finding."""
     proof: str = ""
     """The highest stage of the proof that holds."""
-    twin: str = ""
+    train_job: str = msgspec.field(default="", name="twin")
     """The TrainJob that replaces it."""
     next: str = ""
     """What to do next; only with a plan."""

@@ -137,10 +137,10 @@ class Moves:
             outcomes, _ = await remove_v1.delete(client, going, journal, Screen(), self.definitions)
             return outcomes
 
-    async def note(self, verdict: str, *, original: str, twin: str, uid: str = "", unseen: Sequence[str] = ()) -> str:
-        """Records a comparison of two runs on the twin; returns why it was not recorded."""
+    async def note(self, verdict: str, *, original: str, train_job: str, uid: str = "", unseen: Sequence[str] = ()) -> str:
+        """Records a comparison of two runs on the TrainJob; returns why it was not recorded."""
         run = Run(kind=PYTORCH_JOBS.kind, namespace=self.namespace, name=original, uid=uid)
-        successor = Run(kind=TRAIN_JOBS.kind, namespace=self.namespace, name=twin)
+        successor = Run(kind=TRAIN_JOBS.kind, namespace=self.namespace, name=train_job)
         return await comparisons.record(self.client, run, successor, verdict, unseen)
 
     async def preview(self, plan: Plan) -> list[Undo]:
@@ -222,7 +222,7 @@ class Moves:
     async def v1(self, name: str) -> Json:
         return await self.get(PYTORCH_JOBS, name)
 
-    async def twin(self, name: str) -> Json:
+    async def train_job(self, name: str) -> Json:
         return await self.get(TRAIN_JOBS, name)
 
     async def get(self, resource: Resource, name: str) -> Json:

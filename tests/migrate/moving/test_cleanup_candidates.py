@@ -26,7 +26,7 @@ def v1(state: str = "Suspended", **metadata: Any) -> Json:
     return job(state, suspend=True, **metadata)
 
 
-def twin(state: str = "", *, compared: str = "", plan_id: str = FOUND.id) -> Json:
+def train_job(state: str = "", *, compared: str = "", plan_id: str = FOUND.id) -> Json:
     annotations = {PLAN: plan_id, SOURCE: TITLE, **({COMPARED: compared} if compared else {})}
     status = {"conditions": [{"type": state, "status": "True"}]} if state else {}
     metadata = {"name": "bert", "namespace": "team", "uid": "2", "annotations": annotations}
@@ -41,30 +41,32 @@ def twin(state: str = "", *, compared: str = "", plan_id: str = FOUND.id) -> Jso
 
 
 TIDYING: dict[str, tuple[Json, list[Json], bool, bool, str]] = {
-    "proved": (v1(), [twin("Complete", compared="equal")], False, True, "its TrainJob is Complete, and compares"),
+    "proved": (v1(), [train_job("Complete", compared="equal")], False, True, "its TrainJob is Complete, and compares"),
     "within tolerance": (
-        v1("Succeeded"), [twin("Complete", compared="within tolerance")], False, True, "its TrainJob is Complete, and compares"),
-    "not compared": (v1(), [twin("Complete")], False, False, "TrainJob bert was not compared (migrate compare)"),
+        v1("Succeeded"), [train_job("Complete", compared="within tolerance")], False, True,
+        "its TrainJob is Complete, and compares"),
+    "not compared": (v1(), [train_job("Complete")], False, False, "TrainJob bert was not compared (migrate compare)"),
     "not compared, and known": (
-        v1(), [twin("Complete")], True, True, "--i-know: TrainJob bert was not compared (migrate compare)"),
-    "different": (v1(), [twin("Complete", compared="different")], False, False, "TrainJob bert was compared: different"),
-    "not complete": (v1(), [twin("Suspended")], False, False, "TrainJob bert is Suspended, not Complete"),
-    "no twin": (v1(), [], False, False, "it has no TrainJob"),
-    "no twin, and known": (v1(), [], True, False, "it has no TrainJob"),
-    "finished without a twin": (
+        v1(), [train_job("Complete")], True, True, "--i-know: TrainJob bert was not compared (migrate compare)"),
+    "different": (v1(), [train_job("Complete", compared="different")], False, False, "TrainJob bert was compared: different"),
+    "not complete": (v1(), [train_job("Suspended")], False, False, "TrainJob bert is Suspended, not Complete"),
+    "no TrainJob": (v1(), [], False, False, "it has no TrainJob"),
+    "no TrainJob, and known": (v1(), [], True, False, "it has no TrainJob"),
+    "finished without a TrainJob": (
         v1("Succeeded"), [], False, True, "it has finished (Succeeded); its record is archived"),
-    "failed without a twin": (v1("Failed"), [], False, True, "it has finished (Failed); its record is archived"),
-    "finished beside a twin that never started": (
-        v1("Succeeded"), [twin("Suspended")], False, True,
+    "failed without a TrainJob": (v1("Failed"), [], False, True, "it has finished (Failed); its record is archived"),
+    "finished beside a TrainJob that never started": (
+        v1("Succeeded"), [train_job("Suspended")], False, True,
         "it has finished (Succeeded), and TrainJob bert waits; its record is archived"),
-    "finished beside a twin that trained and was not compared": (
-        v1("Succeeded"), [twin("Complete")], False, False, "TrainJob bert was not compared (migrate compare)"),
-    "finished beside a twin that failed": (
-        v1("Succeeded"), [twin("Failed")], False, False, "TrainJob bert is Failed, not Complete"),
-    "another plan's twin": (v1(), [twin("Complete", compared="equal", plan_id="other")], False, False, "it has no TrainJob"),
-    "running, and known": (v1("Running"), [twin("Complete", compared="equal")], True, False, "it is Running"),
+    "finished beside a TrainJob that trained and was not compared": (
+        v1("Succeeded"), [train_job("Complete")], False, False, "TrainJob bert was not compared (migrate compare)"),
+    "finished beside a TrainJob that failed": (
+        v1("Succeeded"), [train_job("Failed")], False, False, "TrainJob bert is Failed, not Complete"),
+    "another plan's TrainJob": (
+        v1(), [train_job("Complete", compared="equal", plan_id="other")], False, False, "it has no TrainJob"),
+    "running, and known": (v1("Running"), [train_job("Complete", compared="equal")], True, False, "it is Running"),
     "somebody's, and known": (
-        v1("Succeeded", ownerReferences=[{"kind": "Trial", "name": "t"}]), [twin("Complete", compared="equal")], True, False,
+        v1("Succeeded", ownerReferences=[{"kind": "Trial", "name": "t"}]), [train_job("Complete", compared="equal")], True, False,
         "it belongs to Trial team/t"),
 }  # fmt: skip
 
@@ -77,19 +79,19 @@ FINISHED_BY_PLAN: dict[tuple[Action, str], tuple[bool, str]] = {
 }
 
 
-@pytest.mark.parametrize(("action", "compared"), FINISHED_BY_PLAN, ids=lambda value: value or "no twin")
+@pytest.mark.parametrize(("action", "compared"), FINISHED_BY_PLAN, ids=lambda value: value or "no TrainJob")
 def test_the_plan_decides_about_a_finished_job_where_no_comparison_does(action: Action, compared: str) -> None:
     [item] = FOUND.items
     wave = msgspec.structs.replace(FOUND.waves[0], jobs=(msgspec.structs.replace(item, action=action),))
-    twins = [twin("Complete", compared=compared)] if compared else []
-    [found] = cleanup_candidates(msgspec.structs.replace(FOUND, waves=(wave,)), [v1("Failed")], twins, [])
+    train_jobs = [train_job("Complete", compared=compared)] if compared else []
+    [found] = cleanup_candidates(msgspec.structs.replace(FOUND, waves=(wave,)), [v1("Failed")], train_jobs, [])
     assert (found.step is not None, found.why) == FINISHED_BY_PLAN[action, compared]
 
 
 @pytest.mark.parametrize("case", TIDYING.values(), ids=list(TIDYING))
-def test_a_v1_job_goes_only_when_its_twin_proved_itself(case: tuple[Json, list[Json], bool, bool, str]) -> None:
-    present, twins, i_know, goes, why = case
-    [found] = cleanup_candidates(FOUND, [present], twins, [], i_know=i_know)
+def test_a_v1_job_goes_only_when_its_train_job_proved_itself(case: tuple[Json, list[Json], bool, bool, str]) -> None:
+    present, train_jobs, i_know, goes, why = case
+    [found] = cleanup_candidates(FOUND, [present], train_jobs, [], i_know=i_know)
     assert (found.step is not None, found.why) == (goes, why)
 
 
@@ -124,7 +126,7 @@ ANOTHERS: dict[str, tuple[Json, list[Record], str]] = {
 @pytest.mark.parametrize("case", ANOTHERS.values(), ids=list(ANOTHERS))
 def test_only_the_v1_job_that_was_planned_for_goes(case: tuple[Json, list[Record], str]) -> None:
     present, records, why = case
-    [found] = cleanup_candidates(FOUND, [present], [twin("Complete", compared="equal")], records, i_know=True)
+    [found] = cleanup_candidates(FOUND, [present], [train_job("Complete", compared="equal")], records, i_know=True)
     assert (found.step is None, found.why) == (bool(why), why or "its TrainJob is Complete, and compares")
 
 
@@ -132,6 +134,6 @@ def test_a_plan_without_uids_goes_by_what_the_job_says() -> None:
     [item] = FOUND.items
     wave = msgspec.structs.replace(FOUND.waves[0], jobs=(msgspec.structs.replace(item, uid=""),))
     plan_of_before = msgspec.structs.replace(FOUND, waves=(wave,))
-    twins = [twin("Complete", compared="equal")]
-    [same], [changed] = (cleanup_candidates(plan_of_before, [job], twins, []) for job in (MADE_AGAIN, CHANGED))
+    train_jobs = [train_job("Complete", compared="equal")]
+    [same], [changed] = (cleanup_candidates(plan_of_before, [job], train_jobs, []) for job in (MADE_AGAIN, CHANGED))
     assert (same.step is not None, changed.step is not None) == (True, False)

@@ -72,14 +72,14 @@ async def test_nothing_is_written_without_a_yes(migrate: Migrate, moves: Moves) 
     assert f"would create TrainJob {moves.namespace}/bert" in migrate("apply", "--plan", plan, "--dry-run").stdout
     refused = migrate("apply", "--plan", plan, code=1)
     assert "nothing was changed: no terminal for the confirmation. " in f"{refused.stderr} ".replace("\n", " ")
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
     migrate("apply", "--plan", plan, "--yes")
-    assert await moves.twin("bert") != {}
+    assert await moves.train_job("bert") != {}
     assert f"would delete TrainJob {moves.namespace}/bert" in migrate("rollback", "--plan", plan, "--dry-run").stdout
     migrate("rollback", "--plan", plan, code=1)
-    assert await moves.twin("bert") != {}
+    assert await moves.train_job("bert") != {}
     migrate("rollback", "--plan", plan, "--yes")
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
 
 
 @pytest.mark.parametrize("is_asked", [False, True], ids=["with-yes", "at-a-terminal"])
@@ -103,16 +103,16 @@ async def test_every_write_is_said_once_and_in_words(migrate: Migrate, moves: Mo
     assert len(titles) == 5, titles
     assert not [line for line in (*done, *back) if UID.search(line)]
     assert await moves.v1("first")
-    assert await moves.twin("first") == {}
+    assert await moves.train_job("first") == {}
 
 
 async def test_live_migrate_plans_applies_and_can_be_taken_back(migrate: Migrate, moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
     plan = str(moves.directory / "plan.yaml")
     migrate("live-migrate", "-n", moves.namespace, *FREEZE, "--journal-namespace", moves.namespace, "--plan", plan, "--yes")
-    assert await moves.twin("bert") != {}
+    assert await moves.train_job("bert") != {}
     migrate("rollback", "--plan", plan, "--yes")
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
 
 
 async def test_live_migrate_writes_no_plan_in_a_dry_run_or_without_a_yes(migrate: Migrate, moves: Moves) -> None:
@@ -135,7 +135,7 @@ async def test_live_migrate_goes_on_with_the_plan_that_is_there(migrate: Migrate
     assert path.read_text() == written
     assert f"{path} exists: continuing with its plan" in again.stderr
     assert f"PyTorchJob {moves.namespace}/new" in again.stderr
-    assert await moves.twin("new") == {}
+    assert await moves.train_job("new") == {}
     refused = migrate("live-migrate", "-n", "other", *flags[2:], code=1)
     assert f"with --namespace {moves.namespace} instead of other.\n       Name another file with --plan." in refused.stderr
     path.write_text("\n".join("cluster: other" if line.startswith("cluster: ") else line for line in written.splitlines()))
@@ -149,7 +149,7 @@ async def test_a_plan_of_another_cluster_is_refused(migrate: Migrate, moves: Mov
     lines = path.read_text().splitlines()
     path.write_text("\n".join("cluster: other" if line.startswith("cluster: ") else line for line in lines))
     assert "is of another cluster" in migrate("apply", "--plan", str(path), "--yes", code=1).stderr
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
 
 
 async def test_what_is_not_all_done_exits_with_6_and_names_the_way_back(migrate: Migrate, moves: Moves) -> None:
@@ -182,10 +182,10 @@ async def test_a_job_whose_train_job_runs_is_restored_suspended_even_with_resume
     for name in ("bert", "gpt"):
         await moves.client.delete(PYTORCH_JOBS, name, moves.namespace, propagation="Background")
     annotations = {SOURCE: f"PyTorchJob {moves.namespace}/bert"}
-    twin = {"metadata": {"name": "bert-v2", "namespace": moves.namespace, "annotations": annotations}}
+    train_job = {"metadata": {"name": "bert-v2", "namespace": moves.namespace, "annotations": annotations}}
     spec = {"runtimeRef": {"name": "torch"}, "suspend": False}
     kind = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind}
-    await moves.client.create(TRAIN_JOBS, {**kind, **twin, "spec": spec})
+    await moves.client.create(TRAIN_JOBS, {**kind, **train_job, "spec": spec})
     done = migrate("restore", directory, "--resume", "--yes")
     assert "its TrainJob bert-v2 runs, and both would train" in done.stdout
     suspended = {name: (await moves.v1(name))["spec"]["runPolicy"]["suspend"] for name in ("bert", "gpt")}
@@ -201,7 +201,7 @@ async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_
     migrate("apply", "--plan", str(path), "--yes")
     await operator.stop()
     await moves.finish(TRAIN_JOBS, "bert", "Complete")
-    assert await moves.note("equal", original="bert", twin="bert") == ""
+    assert await moves.note("equal", original="bert", train_job="bert") == ""
     await moves.client.delete(PYTORCH_JOBS, "bert", moves.namespace, propagation="Background")
     await moves.submit("bert", suspend=True)
     await moves.finish(PYTORCH_JOBS, "bert", "Succeeded")
@@ -215,10 +215,12 @@ async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_
     assert f"PyTorchJob {moves.namespace}/bert: another job has that name since the plan was made" in done.stderr
     assert f"removed TrainJob {moves.namespace}/bert-trial, left of a trial" in done.stderr
     assert await moves.v1("bert") != {}
-    assert await moves.twin("bert-trial") == {}
+    assert await moves.train_job("bert-trial") == {}
 
 
-async def test_compare_notes_its_verdict_for_cleanup_only_on_the_twin_of_the_original(migrate: Migrate, moves: Moves) -> None:
+async def test_compare_notes_its_verdict_for_cleanup_only_on_the_train_job_of_the_original(
+    migrate: Migrate, moves: Moves
+) -> None:
     for name in ("bert", "other"):
         await moves.submit(name, suspend=True)
     path = moves.directory / "plan.yaml"
@@ -226,10 +228,10 @@ async def test_compare_notes_its_verdict_for_cleanup_only_on_the_twin_of_the_ori
     migrate("apply", "--plan", str(path), "--yes")
     told = migrate("compare", "PyTorchJob/other", "TrainJob/bert", "-n", moves.namespace, code=1).stderr
     assert f"the verdict is not recorded for cleanup: TrainJob {moves.namespace}/bert was converted from PyTorchJob" in told
-    assert mark(await moves.twin("bert"), COMPARED) == ""
+    assert mark(await moves.train_job("bert"), COMPARED) == ""
     told = migrate("compare", "PyTorchJob/bert", "TrainJob/bert", "-n", moves.namespace, code=1).stderr
     assert "not recorded" not in told
-    assert mark(await moves.twin("bert"), COMPARED) == "not comparable"
+    assert mark(await moves.train_job("bert"), COMPARED) == "not comparable"
 
 
 async def test_compare_by_a_plan_says_what_it_leaves_out(migrate: Migrate, moves: Moves, operator: Operator) -> None:
@@ -244,7 +246,7 @@ async def test_compare_by_a_plan_says_what_it_leaves_out(migrate: Migrate, moves
     done = migrate("compare", "--plan", path)
     assert f"PyTorchJob {moves.namespace}/gpt: TrainJob gpt is " in done.stderr
     assert "equal" in done.stdout
-    assert mark(await moves.twin("bert"), COMPARED) == "equal"
+    assert mark(await moves.train_job("bert"), COMPARED) == "equal"
     assert "nothing to compare" in migrate("compare", "--plan", path).stderr
     assert "not seen: " in migrate("compare", "PyTorchJob/bert", "--plan", path).stderr
     assert "it has no job 'other'" in migrate("compare", "other", "--plan", path, code=1).stderr

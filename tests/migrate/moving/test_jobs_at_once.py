@@ -70,9 +70,9 @@ async def test_jobs_that_differ_in_what_a_train_job_says_share_a_runtime(moves: 
     later = await moves.plan(PlanOptions(freeze="none"))
     await moves.apply(later)
     [runtime] = (await moves.client.list(TRAINING_RUNTIMES, moves.namespace)).items
-    twins = [await moves.twin(name) for name in ("first", "second", "third")]
-    assert [twin["spec"]["runtimeRef"]["name"] for twin in twins] == [runtime["metadata"]["name"]] * 3
-    assert [twin["spec"]["trainer"]["command"][-1] for twin in twins] == ["first", "second", "third"]
+    train_jobs = [await moves.train_job(name) for name in ("first", "second", "third")]
+    assert [train_job["spec"]["runtimeRef"]["name"] for train_job in train_jobs] == [runtime["metadata"]["name"]] * 3
+    assert [train_job["spec"]["trainer"]["command"][-1] for train_job in train_jobs] == ["first", "second", "third"]
     for some in (plan, later):
         decided = [decision for item in some.items if item.action == "create" for decision in item.decisions]
         assert f"runtime TrainingRuntime {runtime['metadata']['name']}" in decided
@@ -80,7 +80,7 @@ async def test_jobs_that_differ_in_what_a_train_job_says_share_a_runtime(moves: 
     assert [one["metadata"]["name"] for one in (await moves.client.list(TRAINING_RUNTIMES, moves.namespace)).items] == [
         runtime["metadata"]["name"]
     ], "a TrainJob of the other plan uses it"
-    assert await moves.twin("third")
+    assert await moves.train_job("third")
 
 
 async def test_each_write_is_announced_in_the_cluster_before_it_is_made(moves: Moves) -> None:

@@ -81,9 +81,9 @@ async def test_a_move_that_was_killed_is_gone_on_with_by_a_plan_that_is_made_aga
         moves, plan = await new_moves()
         async with moves.dying(killed_after) as client:
             await until_killed(moves.apply(plan, client=client))
-        if not (twin := await moves.twin("runs")):
+        if not (train_job := await moves.train_job("runs")):
             return
-        if twin["spec"]["suspend"] and (await moves.v1("runs"))["spec"]["runPolicy"]["suspend"]:
+        if train_job["spec"]["suspend"] and (await moves.v1("runs"))["spec"]["runPolicy"]["suspend"]:
             half_done.append(killed_after)
         again = await moves.plan()
         assert again.id == plan.id

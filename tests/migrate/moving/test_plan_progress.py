@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from migrate.moving.test_cleanup_candidates import FOUND, TITLE, twin, v1
+from migrate.moving.test_cleanup_candidates import FOUND, TITLE, train_job, v1
 from shunter.api.meta import Json
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.migrate.conversion.batch import converted
@@ -20,28 +20,28 @@ STAGES: dict[str, tuple[list[Json], list[Json], str, str]] = {
     "nothing done": ([v1()], [], "to do", "apply"),
     "made": (
         [v1()],
-        [twin("Suspended")],
+        [train_job("Suspended")],
         "made",
         "to start it, set spec.suspend to false; or cleanup, where the v1 job never ran or has finished",
     ),
-    "running": ([v1()], [twin()], "running", "wait until it has finished"),
-    "finished": ([v1()], [twin("Complete")], "finished", "compare it with PyTorchJob team/bert: migrate compare --plan"),
+    "running": ([v1()], [train_job()], "running", "wait until it has finished"),
+    "finished": ([v1()], [train_job("Complete")], "finished", "compare it with PyTorchJob team/bert: migrate compare --plan"),
     "different": (
         [v1()],
-        [twin("Complete", compared="different")],
+        [train_job("Complete", compared="different")],
         "finished",
         "the last comparison says different; when that is mended compare it with PyTorchJob team/bert: migrate compare --plan",
     ),
-    "compared": ([v1()], [twin("Complete", compared="equal")], "compared", "cleanup"),
-    "cleaned up": ([], [twin("Complete", compared="equal")], "compared", "nothing"),
+    "compared": ([v1()], [train_job("Complete", compared="equal")], "compared", "cleanup"),
+    "cleaned up": ([], [train_job("Complete", compared="equal")], "compared", "nothing"),
     "gone": ([], [], "gone", "nothing"),
 }
 
 
 @pytest.mark.parametrize("case", STAGES.values(), ids=list(STAGES))
 def test_the_stage_of_a_job_and_what_comes_next(case: tuple[list[Json], list[Json], str, str]) -> None:
-    jobs, twins, stage, following = case
-    [row] = progress(FOUND, [], jobs, twins).rows
+    jobs, train_jobs, stage, following = case
+    [row] = progress(FOUND, [], jobs, train_jobs).rows
     assert isinstance(row, Row)
     assert (row.stage, row.next) == (stage, following)
     assert row.is_done == (case in (STAGES["compared"], STAGES["cleaned up"], STAGES["gone"]))
@@ -61,7 +61,7 @@ def done(number: int, step: str, verb: str) -> Record:
     )
 
 
-def test_a_twin_that_somebody_deleted_is_gone_and_not_to_do() -> None:
+def test_a_train_job_that_somebody_deleted_is_gone_and_not_to_do() -> None:
     made = done(1, "create", "create")
     [row] = progress(FOUND, [made], [v1()], []).rows
     assert (row.stage, row.next) == ("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
@@ -86,7 +86,7 @@ def test_a_job_that_stays_on_v1_is_done_when_nothing_is_left_to_do_for_it(case: 
     assert (row.stage, row.is_done) == ("not moved", is_done)
 
 
-def test_of_a_twin_that_was_started_and_deleted_nobody_is_told_to_make_it_again() -> None:
+def test_of_a_train_job_that_was_started_and_deleted_nobody_is_told_to_make_it_again() -> None:
     made, started = done(1, "create", "create"), done(2, "start", "patch")
     rolled_back = [msgspec.structs.replace(record, phase="undone") for record in (started, made)]
     told = "its TrainJob was deleted since it was started: if it had not finished, resume the v1 job by hand"

@@ -39,7 +39,7 @@ def item(obj: Json, **arguments: Any) -> Item:
     return found
 
 
-def twin(plan: str, name: str, action: str, *, is_suspended: bool) -> PlannedTrainJob:
+def train_job(plan: str, name: str, action: str, *, is_suspended: bool) -> PlannedTrainJob:
     return PlannedTrainJob(plan, TITLE, name, action, is_suspended)
 
 
@@ -96,22 +96,22 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
         lambda: item(job(suspend=True), cluster=met("Service"), suffix="-v2"), "create",
         "it is suspended: no running work can be lost"),
     "moved by an earlier plan": (
-        lambda: item(job(suspend=True), cluster=met("TrainJob", twin("p0", "bert", "move", is_suspended=False))),
+        lambda: item(job(suspend=True), cluster=met("TrainJob", train_job("p0", "bert", "move", is_suspended=False))),
         "leave", "TrainJob bert was made of it already"),
     "half moved by an earlier plan": (
-        lambda: item(job(suspend=True), cluster=met("TrainJob", twin("p0", "bert-v2", "move", is_suspended=True))),
+        lambda: item(job(suspend=True), cluster=met("TrainJob", train_job("p0", "bert-v2", "move", is_suspended=True))),
         "leave", "plan p0 moves it to TrainJob bert-v2: go on with that plan (apply), or roll it back"),
     "half moved by this plan": (
-        lambda: item(job(suspend=True), cluster=met("TrainJob", twin(ID, "bert", "move", is_suspended=True))), "move",
+        lambda: item(job(suspend=True), cluster=met("TrainJob", train_job(ID, "bert", "move", is_suspended=True))), "move",
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and running still": (
-        lambda: item(job("Running"), cluster=met("TrainJob", twin(ID, "bert", "move", is_suspended=True))), "move",
+        lambda: item(job("Running"), cluster=met("TrainJob", train_job(ID, "bert", "move", is_suspended=True))), "move",
         "this plan made TrainJob bert of it already, and goes on: move"),
     "half moved by this plan, and finished on v1": (
-        lambda: item(job("Succeeded"), cluster=met("TrainJob", twin(ID, "bert", "move", is_suspended=True))),
+        lambda: item(job("Succeeded"), cluster=met("TrainJob", train_job(ID, "bert", "move", is_suspended=True))),
         "archive", "it has finished (Succeeded): a TrainJob made from it would train again"),
     "made by this plan": (
-        lambda: item(job(suspend=True), cluster=met("TrainJob", twin(ID, "bert", "create", is_suspended=True))),
+        lambda: item(job(suspend=True), cluster=met("TrainJob", train_job(ID, "bert", "create", is_suspended=True))),
         "create", "this plan made TrainJob bert of it already, and goes on: create"),
 }  # fmt: skip
 
@@ -123,8 +123,8 @@ def test_the_action_and_its_reason(case: tuple[Callable[[], Item], str, str]) ->
     assert (found.action, found.why) == (action, why)
 
 
-def test_a_twin_that_this_plan_made_under_another_name_keeps_it() -> None:
-    found = item(job(suspend=True), cluster=met("TrainJob", twin(ID, "bert-v2", "move", is_suspended=True)))
+def test_a_train_job_that_this_plan_made_under_another_name_keeps_it() -> None:
+    found = item(job(suspend=True), cluster=met("TrainJob", train_job(ID, "bert-v2", "move", is_suspended=True)))
     assert (found.action, found.train_job, found.options) == ("move", "bert-v2", {"suffix": "-v2"})
 
 

@@ -14,7 +14,7 @@ from migrate.moving.test_step_decisions import (
     SHARED,
     START,
     SUSPEND,
-    TWIN,
+    TRAIN_JOB,
     V1,
     V1_STOPPED,
     finished,
@@ -56,19 +56,19 @@ class Case(NamedTuple):
     context: UndoContext = UndoContext("p1")
 
 
-MADE = record(CREATE, None, TWIN)
+MADE = record(CREATE, None, TRAIN_JOB)
 RUNTIME_MADE = record(SHARED, None, RUNTIME)
 STOPPED = record(SUSPEND, V1, V1_STOPPED)
 WAS_STOPPED_ALREADY = record(SUSPEND, V1_STOPPED, V1_STOPPED)
 DELETED = record(DELETE, V1, None)
-FAILED_TWIN = {**TWIN, "status": {"conditions": [{"type": "Failed", "status": "True"}]}}
+FAILED_TRAIN_JOB = {**TRAIN_JOB, "status": {"conditions": [{"type": "Failed", "status": "True"}]}}
 FINISHED_V1 = {**V1_STOPPED, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
-RUNNING_TWIN = merge_patch(TWIN, {"spec": {"suspend": False}})
-STARTED_TWIN = record(START, TWIN, RUNNING_TWIN)
+RUNNING_TRAIN_JOB = merge_patch(TRAIN_JOB, {"spec": {"suspend": False}})
+STARTED_TRAIN_JOB = record(START, TRAIN_JOB, RUNNING_TRAIN_JOB)
 MADE_AGAIN = merge_patch(V1_STOPPED, {"metadata": {"uid": "9"}})
 UNANSWERED = record(CREATE, None, None, "intended")
-CHANGED = merge_patch(TWIN, {"metadata": {"labels": {"a": "b"}}})
-OTHER_UID = merge_patch(TWIN, {"metadata": {"uid": "9"}})
+CHANGED = merge_patch(TRAIN_JOB, {"metadata": {"labels": {"a": "b"}}})
+OTHER_UID = merge_patch(TRAIN_JOB, {"metadata": {"uid": "9"}})
 DEFINITION: Json = {"metadata": {"name": "tfjobs.kubeflow.org", "uid": "7"}, "spec": {}}
 DEFINITION_DELETED = record(
     Step("delete", "delete", CUSTOM_RESOURCE_DEFINITIONS, "", "tfjobs.kubeflow.org"), DEFINITION, None, uid="7"
@@ -77,16 +77,16 @@ POLICY = merge_patch(freeze.policy("p1"), {"metadata": {"uid": "8"}})
 UNFROZEN = record(Step("unfreeze", "delete", freeze.POLICIES, "", freeze.name("p1")), POLICY, None)
 
 CASES = {
-    "what was made goes": Case(MADE, TWIN, "delete"),
+    "what was made goes": Case(MADE, TRAIN_JOB, "delete"),
     "what was made is gone": Case(MADE, None, "nothing"),
     "another has the name of what was made": Case(MADE, OTHER_UID, "refuse"),
     "what was made was changed": Case(MADE, CHANGED, "refuse"),
-    "what was made was taken over": Case(MADE, without_mark(TWIN), "refuse"),
-    "a twin that has finished stays": Case(MADE, finished(TWIN), "keep"),
-    "a twin that has failed stays": Case(MADE, FAILED_TWIN, "keep"),
-    "an unanswered write that was done goes": Case(UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 1}}), "delete"),
+    "what was made was taken over": Case(MADE, without_mark(TRAIN_JOB), "refuse"),
+    "a TrainJob that has finished stays": Case(MADE, finished(TRAIN_JOB), "keep"),
+    "a TrainJob that has failed stays": Case(MADE, FAILED_TRAIN_JOB, "keep"),
+    "an unanswered write that was done goes": Case(UNANSWERED, merge_patch(TRAIN_JOB, {"metadata": {"generation": 1}}), "delete"),
     "an unanswered write that was done, and changed since": Case(
-        UNANSWERED, merge_patch(TWIN, {"metadata": {"generation": 2}}), "refuse"),
+        UNANSWERED, merge_patch(TRAIN_JOB, {"metadata": {"generation": 2}}), "refuse"),
     "an unanswered write that was not done": Case(UNANSWERED, None, "nothing"),
     "a runtime goes": Case(RUNTIME_MADE, RUNTIME, "delete"),
     "a runtime that others use stays": Case(RUNTIME_MADE, RUNTIME, "keep", UndoContext("p1", users={"TrainJob other": False})),
@@ -97,14 +97,14 @@ CASES = {
     "the v1 job runs already": Case(STOPPED, V1, "nothing"),
     "the v1 job is gone": Case(STOPPED, None, "nothing"),
     "the v1 job has finished": Case(STOPPED, FINISHED_V1, "keep"),
-    "the twin has finished: the v1 job does not train again": Case(
-        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_finished=True))),
-    "the twin has failed: nobody but its user knows whether v1 is to train": Case(
-        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_finished=True, has_failed=True))),
-    "the twin runs: the v1 job does not train beside it": Case(
-        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_running=True))),
-    "the twin was started and is gone: the v1 job does not train again": Case(
-        STOPPED, V1_STOPPED, "keep", UndoContext("p1", twin=RolledBackTrainJob(is_lost=True))),
+    "the TrainJob has finished: the v1 job does not train again": Case(
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", train_job=RolledBackTrainJob(is_finished=True))),
+    "the TrainJob has failed: nobody but its user knows whether v1 is to train": Case(
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", train_job=RolledBackTrainJob(is_finished=True, has_failed=True))),
+    "the TrainJob runs: the v1 job does not train beside it": Case(
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", train_job=RolledBackTrainJob(is_running=True))),
+    "the TrainJob was started and is gone: the v1 job does not train again": Case(
+        STOPPED, V1_STOPPED, "keep", UndoContext("p1", train_job=RolledBackTrainJob(is_lost=True))),
     "the v1 job was changed": Case(STOPPED, merge_patch(V1_STOPPED, {"metadata": {"labels": {"a": "b"}}}), "refuse"),
     "a job that was suspended before stays so": Case(WAS_STOPPED_ALREADY, V1_STOPPED, "nothing"),
     "a deleted job comes back": Case(DELETED, None, "create"),
@@ -114,10 +114,11 @@ CASES = {
     "a definition comes back from its copy": Case(
         msgspec.structs.replace(DEFINITION_DELETED, undo=DEFINITION), None, "create"),
     "a definition whose copy is gone does not": Case(DEFINITION_DELETED, None, "refuse"),
-    "a twin stays when its v1 job is gone": Case(MADE, TWIN, "keep", UndoContext("p1", origin="gone")),
-    "a twin stays when its v1 job is another": Case(MADE, TWIN, "keep", UndoContext("p1", origin="another")),
-    "a twin trains on when its v1 job is gone": Case(STARTED_TWIN, RUNNING_TWIN, "keep", UndoContext("p1", origin="gone")),
-    "a twin stops when its v1 job is there": Case(STARTED_TWIN, RUNNING_TWIN, "patch"),
+    "a TrainJob stays when its v1 job is gone": Case(MADE, TRAIN_JOB, "keep", UndoContext("p1", origin="gone")),
+    "a TrainJob stays when its v1 job is another": Case(MADE, TRAIN_JOB, "keep", UndoContext("p1", origin="another")),
+    "a TrainJob trains on when its v1 job is gone": Case(
+        STARTED_TRAIN_JOB, RUNNING_TRAIN_JOB, "keep", UndoContext("p1", origin="gone")),
+    "a TrainJob stops when its v1 job is there": Case(STARTED_TRAIN_JOB, RUNNING_TRAIN_JOB, "patch"),
     "a job that a rollback made again is ours": Case(STOPPED, MADE_AGAIN, "patch", UndoContext("p1", uids=["9"])),
     "a job that somebody made again is not": Case(STOPPED, MADE_AGAIN, "refuse", UndoContext("p1", uids=["1"])),
     "a definition that is on its way out is not there": Case(
@@ -150,7 +151,7 @@ STARTED: dict[str, tuple[list[tuple[Step, Phase]], bool]] = {
 
 
 @pytest.mark.parametrize("case", STARTED.values(), ids=list(STARTED))
-def test_whether_a_twin_that_is_gone_may_have_trained(case: tuple[list[tuple[Step, Phase]], bool]) -> None:
+def test_whether_a_train_job_that_is_gone_may_have_trained(case: tuple[list[tuple[Step, Phase]], bool]) -> None:
     steps, started = case
     records = [msgspec.structs.replace(intended(step, None), phase=phase) for step, phase in steps]
     assert was_started(records) is started
@@ -170,10 +171,10 @@ def test_nothing_is_deleted_after_what_was_not_done() -> None:
 
 
 FINISHED = {
-    "a twin that has finished stays",
+    "a TrainJob that has finished stays",
     "a runtime that only TrainJobs that have succeeded use stays",
     "the v1 job has finished",
-    "the twin has finished: the v1 job does not train again",
+    "the TrainJob has finished: the v1 job does not train again",
     "a deleted job that had finished does not",
 }
 
@@ -192,7 +193,7 @@ def test_a_deleted_job_comes_back_suspended() -> None:
 
 IN_QUEUE = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}}
 QUEUED_V1 = merge_patch(V1_STOPPED, IN_QUEUE)
-TWINS = {
+CONVERTED = {
     "waits": (RolledBackTrainJob(), True, ""),
     "has finished": (RolledBackTrainJob(is_finished=True), False, "its TrainJob has finished: resumed, it would train again"),
     "has failed": (
@@ -210,22 +211,22 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize(("twin", "is_queued", "why"), TWINS.values(), ids=TWINS)
+@pytest.mark.parametrize(("train_job", "is_queued", "why"), CONVERTED.values(), ids=CONVERTED)
 def test_a_deleted_job_comes_back_into_its_queue_only_where_kueue_may_start_it(
-    twin: RolledBackTrainJob, is_queued: bool, why: str
+    train_job: RolledBackTrainJob, is_queued: bool, why: str
 ) -> None:
-    found = undo_of(record(DELETE, QUEUED_V1, None), None, UndoContext("p1", twin=twin))
+    found = undo_of(record(DELETE, QUEUED_V1, None), None, UndoContext("p1", train_job=train_job))
     assert is_suspended(found.body)
     assert ("kueue.x-k8s.io/queue-name" in (found.body["metadata"].get("labels") or {})) is is_queued
     assert why in found.why
     undoing = msgspec.structs.replace(record(DELETE, QUEUED_V1, None), phase="undoing")
     present = merge_patch(found.body, {"metadata": {"uid": "9"}})
-    assert undo_of(undoing, present, UndoContext("p1", twin=twin)).uid == "9"
+    assert undo_of(undoing, present, UndoContext("p1", train_job=train_job)).uid == "9"
 
 
 def test_nobody_is_told_to_resume_a_job_that_a_queue_resumes() -> None:
     stopped = record(SUSPEND, merge_patch(V1, IN_QUEUE), QUEUED_V1)
-    lost = UndoContext("p1", twin=RolledBackTrainJob(is_lost=True))
+    lost = UndoContext("p1", train_job=RolledBackTrainJob(is_lost=True))
     by_hand, queued = undo_of(STOPPED, V1_STOPPED, lost), undo_of(stopped, QUEUED_V1, lost)
     assert "suspend: false" in by_hand.why
     assert "suspend: false" not in queued.why

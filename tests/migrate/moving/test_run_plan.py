@@ -36,12 +36,12 @@ def with_action(plan: Plan, name: str, action: str) -> Plan:
     return msgspec.structs.replace(plan, waves=waves)
 
 
-async def test_a_suspended_job_gets_a_suspended_twin_and_stays_as_it_is(moves: Moves) -> None:
+async def test_a_suspended_job_gets_a_suspended_train_job_and_stays_as_it_is(moves: Moves) -> None:
     before = await moves.submit("bert", suspend=True)
     plan = await moves.plan()
     run = await moves.apply(plan)
     assert run.is_complete, run
-    assert (await moves.twin("bert"))["spec"]["suspend"] is True
+    assert (await moves.train_job("bert"))["spec"]["suspend"] is True
     assert (await moves.v1("bert"))["spec"] == before["spec"]
     again = await moves.apply(plan)
     assert {outcome.verdict for outcome in again.outcomes} == {"done before"}
@@ -57,7 +57,7 @@ async def test_a_running_job_is_moved_only_when_asked_for_and_never_trains_twice
     assert run.is_complete, run
     assert [outcome.step.verb for outcome in of_jobs(run)] == ["create", "create", "patch", "patch"]
     assert overview(await moves.v1("bert")).state == "Suspended"
-    assert (await moves.twin("bert"))["spec"]["suspend"] is False
+    assert (await moves.train_job("bert"))["spec"]["suspend"] is False
 
 
 async def test_rollback_leaves_what_was_there_before(moves: Moves) -> None:
@@ -81,12 +81,12 @@ async def test_after_a_rollback_the_plan_can_be_applied_again(moves: Moves) -> N
     plan = await moves.plan()
     await moves.apply(plan)
     await moves.roll_back(plan)
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
     assert (await moves.apply(plan)).is_complete
-    assert await moves.twin("bert") != {}
+    assert await moves.train_job("bert") != {}
 
 
-async def test_rollback_never_runs_a_training_again_whose_twin_has_finished(moves: Moves, operator: Operator) -> None:
+async def test_rollback_never_runs_a_training_again_whose_train_job_has_finished(moves: Moves, operator: Operator) -> None:
     await moves.submit("bert")
     plan = await moves.plan(PlanOptions(running="move"))
     assert (await moves.apply(plan)).is_complete
@@ -96,10 +96,10 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished(move
     assert undone[f"suspend PyTorchJob {moves.namespace}/bert"].verdict == "keep"
     assert undone[f"create TrainJob {moves.namespace}/bert"].verdict == "keep"
     assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
-    assert overview(await moves.twin("bert")).state == "Succeeded"
+    assert overview(await moves.train_job("bert")).state == "Succeeded"
 
 
-async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_was_deleted(
+async def test_rollback_never_runs_a_training_again_whose_train_job_has_finished_and_was_deleted(
     moves: Moves, operator: Operator
 ) -> None:
     await moves.submit("bert")
@@ -118,7 +118,7 @@ async def test_rollback_never_runs_a_training_again_whose_twin_has_finished_and_
     again = await moves.apply(plan)
     assert (of_jobs(again), again.is_complete) == ([], False)
     assert "how it ended is unknown" in again.refused[f"PyTorchJob {moves.namespace}/bert"]
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
 
 
 async def test_rollback_leaves_a_train_job_that_is_all_there_is_and_its_runtime(moves: Moves) -> None:
@@ -134,7 +134,7 @@ async def test_rollback_leaves_a_train_job_that_is_all_there_is_and_its_runtime(
         assert undone[f"start TrainJob {moves.namespace}/bert"] == left
         assert undone[f"create TrainJob {moves.namespace}/bert"] == left
         assert [said for step, said in undone.items() if "TrainingRuntime" in step] == [("keep", "TrainJob bert uses it")]
-        assert (await moves.twin("bert"))["spec"]["suspend"] is False
+        assert (await moves.train_job("bert"))["spec"]["suspend"] is False
     # Another training of that name does not stand for it.
     await moves.submit("bert", workers=3)
     undone = {undo.record.step: (undo.verdict, undo.why) for undo, _ in await moves.roll_back(plan)}
@@ -168,7 +168,7 @@ async def test_rollback_goes_on_beside_what_may_not_be_read(moves: Moves) -> Non
         "a": ("delete", "this plan made it"),
         "b": ("refuse", "injected"),
     }
-    assert await moves.twin("a") == {}
+    assert await moves.train_job("a") == {}
     assert [undo.record.name for undo, _ in await moves.roll_back(plan) if undo.verdict == "delete"][:1] == ["b"]
 
 
@@ -179,7 +179,7 @@ async def test_rollback_refuses_what_was_changed_since(moves: Moves) -> None:
     await moves.client.patch(TRAIN_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"team": "a"}}})
     undone = {undo.record.kind: undo for undo, _ in await moves.roll_back(plan)}
     assert (undone["TrainJob"].verdict, undone["TrainJob"].why) == ("refuse", "it was changed since it was made")
-    assert await moves.twin("bert") != {}
+    assert await moves.train_job("bert") != {}
 
 
 async def test_a_job_that_was_changed_since_the_plan_is_left_alone(moves: Moves) -> None:
@@ -199,7 +199,7 @@ async def test_a_finished_job_is_archived_and_never_trains_again(moves: Moves) -
     assert [(item.action, item.job_class) for item in plan.items] == [("archive", "finished")]
     moved = await moves.apply(with_action(plan, "bert", "move"))
     assert [outcome.verdict for outcome in of_jobs(moved)] == ["done", "done", "refused", "not tried"]
-    assert (await moves.twin("bert"))["spec"]["suspend"] is True
+    assert (await moves.train_job("bert"))["spec"]["suspend"] is True
 
 
 async def test_what_somebody_else_looks_after_gets_a_patch_for_its_source_and_is_not_touched(moves: Moves) -> None:
@@ -231,7 +231,7 @@ async def test_a_replacement_waits_until_no_v1_job_runs_and_begins_with_a_backup
     await moves.finish(PYTORCH_JOBS, "runs", "Succeeded")
     assert (await moves.apply(plan)).is_complete
     assert (moves.directory / "backup" / "index.yaml").exists()
-    assert await moves.twin("waits") != {}
+    assert await moves.train_job("waits") != {}
 
 
 async def test_a_job_that_is_in_the_way_stops_only_its_own_steps(moves: Moves) -> None:
@@ -277,7 +277,7 @@ async def test_a_deleted_v1_job_comes_back_suspended_and_one_that_had_finished_d
     await operator.stop()
     for name in ("waits", "done"):
         await moves.finish(TRAIN_JOBS, name, "Complete")
-        assert await moves.note("equal", original=name, twin=name) == ""
+        assert await moves.note("equal", original=name, train_job=name) == ""
     await moves.finish(PYTORCH_JOBS, "done", "Succeeded")
     await moves.finish(PYTORCH_JOBS, "waits", "Suspended")
     assert {outcome.verdict for outcome in await moves.clean_up(plan)} == {"done"}
@@ -288,12 +288,12 @@ async def test_a_deleted_v1_job_comes_back_suspended_and_one_that_had_finished_d
     assert await moves.v1("done") == {}
 
 
-async def test_a_trial_is_no_twin_to_note_a_comparison_on(moves: Moves) -> None:
+async def test_no_comparison_is_recorded_on_a_trial(moves: Moves) -> None:
     metadata = {"name": "bert-trial", "namespace": moves.namespace, "annotations": {SOURCE: f"PyTorchJob {moves.namespace}/bert"}}
     body = {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata}
     await moves.client.create(TRAIN_JOBS, {**body, "spec": {"suspend": True, "runtimeRef": {"name": "other"}}})
-    assert await moves.note("equal", original="bert", twin="bert-trial") == ""
-    assert mark(await moves.twin("bert-trial"), COMPARED) == ""
+    assert await moves.note("equal", original="bert", train_job="bert-trial") == ""
+    assert mark(await moves.train_job("bert-trial"), COMPARED) == ""
 
 
 async def test_a_comparison_with_another_job_unlocks_no_deletion(moves: Moves) -> None:
@@ -301,16 +301,16 @@ async def test_a_comparison_with_another_job_unlocks_no_deletion(moves: Moves) -
     other = await moves.submit("other", suspend=True)
     assert (await moves.apply(await moves.plan())).is_complete
     title = f"PyTorchJob {moves.namespace}/"
-    said = await moves.note("equal", original="other", twin="bert", uid=other["metadata"]["uid"])
+    said = await moves.note("equal", original="other", train_job="bert", uid=other["metadata"]["uid"])
     assert said == f"TrainJob {moves.namespace}/bert was converted from {title}bert, not from {title}other"
     # As a baseline of an earlier job that had the same name.
-    assert await moves.note("equal", original="bert", twin="bert", uid="earlier") == (
+    assert await moves.note("equal", original="bert", train_job="bert", uid="earlier") == (
         f"TrainJob {moves.namespace}/bert was converted from another {title}bert than the one that ran"
     )
-    assert mark(await moves.twin("bert"), COMPARED) == ""
+    assert mark(await moves.train_job("bert"), COMPARED) == ""
     uid = (await moves.v1("bert"))["metadata"]["uid"]
-    assert await moves.note("equal", original="bert", twin="bert", uid=uid) == ""
-    assert mark(await moves.twin("bert"), COMPARED) == "equal"
+    assert await moves.note("equal", original="bert", train_job="bert", uid=uid) == ""
+    assert mark(await moves.train_job("bert"), COMPARED) == "equal"
 
 
 async def test_who_may_not_do_all_of_it_writes_nothing(moves: Moves) -> None:
@@ -319,7 +319,7 @@ async def test_who_may_not_do_all_of_it_writes_nothing(moves: Moves) -> None:
     async with moves.acting_as_reader() as reader:
         with pytest.raises(EnvironmentProblem, match=r"no permission to .*create trainjobs\.trainer\.kubeflow\.org in namespace"):
             await moves.apply(plan, client=reader)
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
     assert (await moves.read_journal(plan)).records == []
 
 
@@ -346,7 +346,7 @@ async def test_nothing_is_stopped_by_who_could_not_see_that_it_has_stopped(moves
         with pytest.raises(EnvironmentProblem, match=missing):
             await moves.apply(plan, client=user)
     assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is False
-    assert await moves.twin("bert") == {}
+    assert await moves.train_job("bert") == {}
 
 
 async def test_who_may_do_all_that_a_move_asks_for_can_move(moves: Moves) -> None:
@@ -382,11 +382,11 @@ async def test_a_backup_of_another_time_is_no_backup(moves: Moves) -> None:
         await moves.apply(later)
 
 
-async def test_kueue_cannot_start_a_twin_before_its_user_does(moves: Moves) -> None:
+async def test_kueue_cannot_start_a_train_job_before_its_user_does(moves: Moves) -> None:
     await moves.submit("bert", suspend=True, labels={"kueue.x-k8s.io/queue-name": "gpus", "team": "a"})
     plan = await moves.plan()
     assert (await moves.apply(plan)).is_complete
-    metadata = (await moves.twin("bert"))["metadata"]
+    metadata = (await moves.train_job("bert"))["metadata"]
     assert metadata["labels"] == {"team": "a"}
     assert metadata["annotations"]["migrate.shunter.dev/queue"] == "gpus"
     moved = await moves.apply(msgspec.structs.replace(with_action(plan, "bert", "move"), id="other"))

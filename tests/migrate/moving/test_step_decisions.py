@@ -19,14 +19,14 @@ from shunter.migrate.moving.steps import RUNNING_V2, SUSPENDED_V1, V1_JOBS, Step
 
 V1: Json = pytorch_job("bert", "team", uid="1", resourceVersion="5")
 V1_STOPPED: Json = merge_patch(V1, SUSPENDED_V1)
-TWIN: Json = {
+TRAIN_JOB: Json = {
     "apiVersion": TRAIN_JOBS.api_version,
     "kind": "TrainJob",
     "metadata": {"name": "bert", "namespace": "team", "uid": "2", "resourceVersion": "6", "annotations": {PLAN: "p1"}},
     "spec": {"suspend": True, "trainer": {"numNodes": 2}},
 }
-RUNTIME: Json = {**TWIN, "kind": "TrainingRuntime", "spec": {"mlPolicy": {"numNodes": 2}}}
-CREATE = Step("create", "create", TRAIN_JOBS, "team", "bert", TWIN)
+RUNTIME: Json = {**TRAIN_JOB, "kind": "TrainingRuntime", "spec": {"mlPolicy": {"numNodes": 2}}}
+CREATE = Step("create", "create", TRAIN_JOBS, "team", "bert", TRAIN_JOB)
 SHARED = Step("create runtime", "create", TRAINING_RUNTIMES, "team", "bert", RUNTIME, shared=True)
 SUSPEND = Step("suspend", "patch", V1_JOBS["PyTorchJob"], "team", "bert", SUSPENDED_V1, sha256=digest(V1))
 START = Step("start", "patch", TRAIN_JOBS, "team", "bert", RUNNING_V2)
@@ -48,9 +48,9 @@ def finished(obj: Json) -> Json:
 
 CASES: dict[str, tuple[Step, Json | None, Record | None, str, str]] = {
     "nothing is there: it is made": (CREATE, None, None, "", "write"),
-    "an earlier run made it, and was killed": (CREATE, TWIN, None, "", "written"),
-    "another plan made one": (CREATE, other_plans(TWIN), None, "", "refuse"),
-    "somebody else made one": (CREATE, without_mark(TWIN), None, "", "refuse"),
+    "an earlier run made it, and was killed": (CREATE, TRAIN_JOB, None, "", "written"),
+    "another plan made one": (CREATE, other_plans(TRAIN_JOB), None, "", "refuse"),
+    "somebody else made one": (CREATE, without_mark(TRAIN_JOB), None, "", "refuse"),
     "an equal runtime of somebody else does": (SHARED, without_mark(RUNTIME), None, "", "unchanged"),
     "an equal runtime of another plan does": (SHARED, other_plans(RUNTIME), None, "", "unchanged"),
     "a runtime with more defaults does": (
@@ -62,9 +62,9 @@ CASES: dict[str, tuple[Step, Json | None, Record | None, str, str]] = {
     "somebody else suspended it": (SUSPEND, V1_STOPPED, None, "", "unchanged"),
     "the v1 job was changed": (SUSPEND, merge_patch(V1, {"metadata": {"labels": {"a": "b"}}}), None, "", "refuse"),
     "the v1 job is gone": (SUSPEND, None, None, "", "refuse"),
-    "the twin is as we made it: it starts": (START, TWIN, None, digest(TWIN), "write"),
-    "the twin was changed": (START, TWIN, None, "other", "refuse"),
-    "the twin has finished": (START, finished(TWIN), None, digest(TWIN), "refuse"),
+    "the TrainJob is as we made it: it starts": (START, TRAIN_JOB, None, digest(TRAIN_JOB), "write"),
+    "the TrainJob was changed": (START, TRAIN_JOB, None, "other", "refuse"),
+    "the TrainJob has finished": (START, finished(TRAIN_JOB), None, digest(TRAIN_JOB), "refuse"),
     "the v1 job is as it was seen: it is deleted": (DELETE, V1, None, "", "write"),
     "it is deleted already": (DELETE, None, None, "", "written"),
     "another job has its name": (DELETE, merge_patch(V1, {"metadata": {"uid": "9"}}), None, "", "refuse"),
@@ -114,7 +114,7 @@ def test_defaults_of_the_server_make_no_difference() -> None:
         ("Running", 0, "the v1 job is not suspended yet (Running)"),
     ],
 )
-def test_a_twin_starts_only_when_its_v1_job_has_stopped(condition: str, pods: int, why: str) -> None:
+def test_a_train_job_starts_only_when_its_v1_job_has_stopped(condition: str, pods: int, why: str) -> None:
     job = {**V1, "status": {"conditions": [{"type": condition, "status": "True"}]}}
     assert why_not_stopped(job, pods) == why
     assert why_over(job) == ""

@@ -27,7 +27,7 @@ async def ends(moves: Moves, plan: Plan) -> dict[str, tuple[bool, str]]:
     return {tidying.job.rpartition("/")[2]: (tidying.step is not None, tidying.why) for tidying in found}
 
 
-async def test_a_job_that_never_ran_goes_when_its_twin_waits_in_its_place_and_comes_back(moves: Moves) -> None:
+async def test_a_job_that_never_ran_goes_when_its_train_job_waits_in_its_place_and_comes_back(moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
     await moves.until_state("bert", "Suspended")
     before = await moves.state()
@@ -40,12 +40,12 @@ async def test_a_job_that_never_ran_goes_when_its_twin_waits_in_its_place_and_co
     assert await moves.state() == before
 
 
-async def test_a_job_that_never_ran_stays_when_its_twin_is_not_what_was_proved(moves: Moves) -> None:
+async def test_a_job_that_never_ran_stays_when_its_train_job_is_not_what_was_proved(moves: Moves) -> None:
     await moves.submit("bert", suspend=True)
     await moves.until_state("bert", "Suspended")
     plan = await moves.plan(SIDE_BY_SIDE)
     await moves.apply(plan)
-    runtime = (await moves.twin("bert"))["spec"]["runtimeRef"]["name"]
+    runtime = (await moves.train_job("bert"))["spec"]["runtimeRef"]["name"]
     [found] = (await moves.client.list(TRAINING_RUNTIMES, moves.namespace)).items
     jobs = found["spec"]["template"]["spec"]["replicatedJobs"]
     [job] = jobs
@@ -62,7 +62,7 @@ async def test_a_job_that_never_ran_stays_when_its_twin_is_not_what_was_proved(m
     assert (await ends(moves, plan))["bert"][0]
 
 
-async def test_a_job_that_waits_in_a_queue_stays_until_its_twin_waits_there(moves: Moves) -> None:
+async def test_a_job_that_waits_in_a_queue_stays_until_its_train_job_waits_there(moves: Moves) -> None:
     await moves.submit("bert", suspend=True, labels={QUEUE_LABEL: "gpus"})
     await moves.until_state("bert", "Suspended")
     plan = await moves.plan(SIDE_BY_SIDE)
@@ -126,12 +126,12 @@ async def test_what_a_comparison_could_not_see_is_said_before_the_job_goes(moves
     await moves.apply(plan)
     await operator.stop()
     await moves.finish(TRAIN_JOBS, "bert", "Complete")
-    await moves.note("equal", original="bert", twin="bert", unseen=("final metrics", "throughput"))
+    await moves.note("equal", original="bert", train_job="bert", unseen=("final metrics", "throughput"))
     seen = "its TrainJob is Complete, and compares (not seen: final metrics, throughput)"
     assert await ends(moves, plan) == {"bert": (True, seen)}
-    await moves.note("equal", original="bert", twin="bert")
-    twin = await moves.twin("bert")
-    assert (mark(twin, COMPARED), mark(twin, NOT_SEEN)) == ("equal", "")
+    await moves.note("equal", original="bert", train_job="bert")
+    train_job = await moves.train_job("bert")
+    assert (mark(train_job, COMPARED), mark(train_job, NOT_SEEN)) == ("equal", "")
 
 
 async def test_an_archive_grows_and_is_restored_as_a_backup_is(moves: Moves) -> None:

@@ -125,16 +125,21 @@ def _told(undo: Undo) -> tuple[str, str]:
 
 async def require_nothing_lost(moves: Moves, when: str) -> None:
     """Each training is on one side at least, and trains on one at most."""
-    twins = [{"kind": TRAIN_JOBS.kind, **twin} for twin in (await moves.client.list(TRAIN_JOBS, moves.namespace)).items]
+    train_jobs = [
+        {"kind": TRAIN_JOBS.kind, **train_job} for train_job in (await moves.client.list(TRAIN_JOBS, moves.namespace)).items
+    ]
     for name in JOBS:
         v1 = await moves.v1(name)
-        sides: Sequence[Json] = [*([v1] if v1 else []), *_twins(twins, f"PyTorchJob {moves.namespace}/{name}")]
+        sides: Sequence[Json] = [
+            *([v1] if v1 else []),
+            *_converted_train_jobs(train_jobs, f"PyTorchJob {moves.namespace}/{name}"),
+        ]
         assert sides, f"{when}: nothing is left of {name}"
         training = [side["kind"] for side in sides if not is_suspended(side) and not overview(side).is_finished]
         assert len(training) <= 1, f"{when}: {name} trains as {training}"
 
 
-def _twins(train_jobs: Sequence[Json], title: str) -> list[Json]:
+def _converted_train_jobs(train_jobs: Sequence[Json], title: str) -> list[Json]:
     return [{"apiVersion": TRAIN_JOBS.api_version, **job} for job in train_jobs if mark(job, SOURCE) == title]
 
 

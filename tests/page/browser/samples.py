@@ -276,7 +276,7 @@ def migration() -> dict[str, list[wire.Row]]:
         commands=(("Execute the plan", APPLY),),
     )
     moves = [
-        _move("resnet", 1, "compared", proof=_reaches("runs"), twin="resnet"),
+        _move("resnet", 1, "compared", proof=_reaches("runs"), train_job="resnet"),
         _move(
             "bert-large",
             2,
@@ -288,9 +288,11 @@ def migration() -> dict[str, list[wire.Row]]:
             next="apply",
             command="shunter migrate explain POD004",
         ),
-        _move("t5", 2, "running", proof=_reaches("runs"), twin="t5-v2", next="wait until it has finished"),
+        _move("t5", 2, "running", proof=_reaches("runs"), train_job="t5-v2", next="wait until it has finished"),
         _move("vit", 2, "ready", proof=_reaches("yaml"), next="apply", command=APPLY),
-        _move("dlrm", 2, "made", proof=_reaches("pods"), twin="dlrm Suspended", next="to start it, set spec.suspend to false"),
+        _move(
+            "dlrm", 2, "made", proof=_reaches("pods"), train_job="dlrm Suspended", next="to start it, set spec.suspend to false"
+        ),
     ]
     waves = [
         wire.Wave(id="w1", number=1, title="Wave 1: one node", total=1, done=1),

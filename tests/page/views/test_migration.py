@@ -27,7 +27,7 @@ from shunter.migrate.options import Options
 from shunter.page.conversions import Conversions, candidate
 from shunter.page.move_detail import move
 from shunter.page.moves import ReadPlan
-from shunter.page.views.migration import kept_twin, kept_v1, open_migration
+from shunter.page.views.migration import kept_train_job, kept_v1, open_migration
 from shunter.page.views.view import Observed, PageOptions, Parameters, Rows, Viewer
 from shunter.page.wire import MigrationSummary, Move, Wave
 
@@ -55,7 +55,7 @@ def blocked(name: str) -> Json:
     return job
 
 
-def twin(name: str, of: str, state: str = "", **annotations: str) -> Json:
+def train_job(name: str, of: str, state: str = "", **annotations: str) -> Json:
     conditions = [{"type": state, "status": "True"}] if state else []
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
@@ -72,7 +72,7 @@ def twin(name: str, of: str, state: str = "", **annotations: str) -> Json:
 
 async def shown(
     jobs: list[Json],
-    twins: list[Json] = [],  # noqa: B006
+    train_jobs: list[Json] = [],  # noqa: B006
     plan: Plan | None = None,
     problem: str = "",
     unchecked: Sequence[str] = (),
@@ -83,7 +83,7 @@ async def shown(
     view = open_migration(viewer, Parameters())
     objects: dict[str, dict[str, Any]] = {kind.resource.plural: {} for kind in JOB_KINDS}
     objects["pytorchjobs"] = {job["metadata"]["uid"]: kept_v1(job) for job in jobs}
-    objects["twins"] = {job["metadata"]["name"]: kept for job in twins if (kept := kept_twin(job)) is not None}
+    objects["trainjobs"] = {job["metadata"]["name"]: kept for job in train_jobs if (kept := kept_train_job(job)) is not None}
     conversions = await Conversions().of(
         Client(NoServer()), [candidate(job, Options(suspend=True)) for job in jobs if job["metadata"]["name"] not in unchecked]
     )
@@ -126,15 +126,15 @@ async def test_without_a_plan_jobs_stand_by_class_with_their_first_blocking_find
 
 async def test_without_a_plan_train_jobs_tell_by_their_marks_what_was_made() -> None:
     names = ["made", "running", "finished", "compared"]
-    twins = [
-        twin("a", "made", "Suspended"),
-        twin("b", "running"),
-        twin("c", "finished", "Complete"),
-        twin("d", "compared", "Complete", **{"migrate.shunter.dev/compared": "equal"}),
+    train_jobs = [
+        train_job("a", "made", "Suspended"),
+        train_job("b", "running"),
+        train_job("c", "finished", "Complete"),
+        train_job("d", "compared", "Complete", **{"migrate.shunter.dev/compared": "equal"}),
         {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "own", "namespace": "vision"}},
     ]
-    rows = await shown([v1_job(name) for name in names], twins)
-    assert {name: (move.state, move.twin) for name, move in moves(rows).items()} == {
+    rows = await shown([v1_job(name) for name in names], train_jobs)
+    assert {name: (move.state, move.train_job) for name, move in moves(rows).items()} == {
         "made": ("made", "a Suspended"),
         "running": ("running", "b Running"),
         "finished": ("finished", "c Succeeded"),
@@ -167,7 +167,7 @@ async def test_with_a_plan_its_waves_are_shown_and_how_far_each_job_is() -> None
     plan = plan_of(("first", ["bert", "gone"]), ("second", ["broken", "done"]))
     marks = {"migrate.shunter.dev/plan": "p1", "migrate.shunter.dev/compared": "equal"}
     rows = await shown(
-        [v1_job("bert"), blocked("broken"), v1_job("done"), v1_job("new")], [twin("done", "done", "Complete", **marks)], plan
+        [v1_job("bert"), blocked("broken"), v1_job("done"), v1_job("new")], [train_job("done", "done", "Complete", **marks)], plan
     )
     found = moves(rows)
     assert {name: (move.wave, move.state) for name, move in found.items()} == {
@@ -212,8 +212,8 @@ async def test_a_job_is_converted_again_only_when_its_user_changed_it_or_it_has_
 class Refusing(NoServer):
     """A transport that knows a v1 job (one that has ended) and, unless it refuses them, its TrainJob; it refuses pods."""
 
-    def __init__(self, *, refuses_twins: bool, job: Json | None = None) -> None:
-        self._refuses_twins = refuses_twins
+    def __init__(self, *, refuses_train_jobs: bool, job: Json | None = None) -> None:
+        self._refuses_train_jobs = refuses_train_jobs
         self._job = job or v1_job("bert", status=ENDED)
 
     async def request(
@@ -221,8 +221,8 @@ class Refusing(NoServer):
     ) -> Response:
         if path.endswith("/pytorchjobs/bert"):
             return Response(200, {}, msgspec.json.encode(self._job))
-        if path.endswith("/trainjobs") and not self._refuses_twins:
-            items = [twin("bert", "bert", "Complete")]
+        if path.endswith("/trainjobs") and not self._refuses_train_jobs:
+            items = [train_job("bert", "bert", "Complete")]
             return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
         status = {"kind": "Status", "message": f"you may not list {path.rpartition('/')[2]}", "reason": "Forbidden", "code": 403}
         return Response(403, {}, msgspec.json.encode(status))
@@ -248,7 +248,9 @@ def understood(line: str) -> dict[str, Any]:
 async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) -> None:
     job = v1_job("bert", status={"conditions": [{"type": state, "status": "True"}]})
     job["spec"]["pytorchReplicaSpecs"]["Master"]["restartPolicy"] = "Always"
-    viewer = Viewer(Client(Refusing(refuses_twins=True, job=job)), "ann", PageOptions("prod", options=" --context 'the other'"))
+    viewer = Viewer(
+        Client(Refusing(refuses_train_jobs=True, job=job)), "ann", PageOptions("prod", options=" --context 'the other'")
+    )
     lines = [line for _, line in (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).commands]
     others = ["backup"] if state == "Succeeded" else ["convert", "validate", "diff", "test", "compare"]
     found = [(line.split()[2], understood(line)) for line in lines]
@@ -258,16 +260,16 @@ async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) 
 
 
 async def test_the_page_of_a_move_says_why_its_train_job_is_not_known() -> None:
-    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", PageOptions("prod"))
+    viewer = Viewer(Client(Refusing(refuses_train_jobs=True)), "ann", PageOptions("prod"))
     detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    assert (detail.move.state, detail.move.twin) == ("not checked", "")
+    assert (detail.move.state, detail.move.train_job) == ("not checked", "")
     assert detail.comparison == (("TrainJob", "", "", "not known: you may not list trainjobs"),)
 
 
 async def test_the_page_of_a_move_says_why_its_runs_are_not_compared() -> None:
-    viewer = Viewer(Client(Refusing(refuses_twins=False)), "ann", PageOptions("prod"))
+    viewer = Viewer(Client(Refusing(refuses_train_jobs=False)), "ann", PageOptions("prod"))
     detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    assert (detail.move.state, detail.move.twin) == ("finished", "bert Succeeded")
+    assert (detail.move.state, detail.move.train_job) == ("finished", "bert Succeeded")
     assert detail.comparison == (("runs", "", "", "not known: you may not list pods"),)
 
 
@@ -276,7 +278,7 @@ async def test_the_page_of_a_move_shows_the_run_that_was_kept_when_it_was_moved_
     file.write_text(text(plan_of(("first", ["bert"]))))
     job = v1_job("bert", status={"conditions": [{"type": "Suspended", "status": "True"}]})
     marks = {"plan": "p1", "compared": "equal", "not-seen": "throughput"}
-    ended = twin("bert", "bert", "Complete", **{f"migrate.shunter.dev/{name}": value for name, value in marks.items()})
+    ended = train_job("bert", "bert", "Complete", **{f"migrate.shunter.dev/{name}": value for name, value in marks.items()})
     viewer = Viewer(Client(Cluster([job], [ended])), "ann", PageOptions("prod", plan=file))
     recorded = ("recorded by migrate compare", "", "", "equal; not seen: throughput")
     assert (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison == (recorded,)
@@ -293,7 +295,7 @@ async def test_the_page_of_a_move_shows_the_run_that_was_kept_when_it_was_moved_
 async def test_the_page_of_a_move_says_why_its_plan_is_not_known(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("format: 9\n")
-    viewer = Viewer(Client(Refusing(refuses_twins=True)), "ann", PageOptions("prod", plan=plan))
+    viewer = Viewer(Client(Refusing(refuses_train_jobs=True)), "ann", PageOptions("prod", plan=plan))
     detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
     what, _, _, verdict = detail.comparison[0]
     assert (what, verdict.startswith("not known: ")) == ("plan", True)
@@ -302,9 +304,9 @@ async def test_the_page_of_a_move_says_why_its_plan_is_not_known(tmp_path: Path)
 class Cluster(NoServer):
     """A transport that serves these objects, the TrainJobs also as a list. Kinds whose plural is in `refused` may not be read."""
 
-    def __init__(self, jobs: Sequence[Json], twins: Sequence[Json] = (), *others: Json, refused: Sequence[str] = ()) -> None:
-        self.objects = {f"{obj['kind'].lower()}s/{obj['metadata']['name']}": obj for obj in (*jobs, *twins, *others)}
-        self.twins = twins
+    def __init__(self, jobs: Sequence[Json], train_jobs: Sequence[Json] = (), *others: Json, refused: Sequence[str] = ()) -> None:
+        self.objects = {f"{obj['kind'].lower()}s/{obj['metadata']['name']}": obj for obj in (*jobs, *train_jobs, *others)}
+        self.train_jobs = train_jobs
         self.refused = refused
 
     async def request(
@@ -314,7 +316,7 @@ class Cluster(NoServer):
         if plural in self.refused or kind in self.refused:
             answer = 403, {"kind": "Status", "message": f"you may not read {kind}", "reason": "Forbidden", "code": 403}
         elif plural in ("trainjobs", "configmaps", "pods"):
-            answer = 200, {"metadata": {"resourceVersion": "1"}, "items": self.twins if plural == "trainjobs" else []}
+            answer = 200, {"metadata": {"resourceVersion": "1"}, "items": self.train_jobs if plural == "trainjobs" else []}
         elif found := self.objects.get(f"{kind}/{plural}"):
             answer = 200, found
         else:
@@ -329,8 +331,8 @@ async def listed_and_on_its_page(cluster: Cluster, plan: Path | None = None) -> 
     objects: dict[str, dict[str, Any]] = {kind.resource.plural: {} for kind in JOB_KINDS}
     objects["pytorchjobs"] = {"1": kept_v1(cluster.objects["pytorchjobs/bert"])}
     is_refused = "trainjobs" in cluster.refused
-    objects["twins"] = {} if is_refused else {job["metadata"]["name"]: kept_twin(job) for job in cluster.twins}
-    observed = Observed(objects, {}, listed={"twins": () if is_refused else ("",)})
+    objects["trainjobs"] = {} if is_refused else {job["metadata"]["name"]: kept_train_job(job) for job in cluster.train_jobs}
+    observed = Observed(objects, {}, listed={"trainjobs": () if is_refused else ("",)})
     for reading in view.readings:
         observed = observed._replace(
             readings={**observed.readings, reading.name: await reading.read(viewer.client, observed)},
@@ -360,11 +362,11 @@ def created(at: str, job: Json) -> Json:
 
 NAMING_V1 = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": {"run.sh": "ping bert-master-0"}}
 TOKEN = "hf_s3cr3tabcdefgh"
-TWINS = [
-    created("2026-01-03T00:00:00Z", twin("newest", "bert")),
-    created("2026-01-02T00:00:00Z", twin("older", "bert", "Complete")),
+CONVERTED = [
+    created("2026-01-03T00:00:00Z", train_job("newest", "bert")),
+    created("2026-01-02T00:00:00Z", train_job("older", "bert", "Complete")),
 ]
-TRIAL = created("2026-01-04T00:00:00Z", twin("trial", "bert"))
+TRIAL = created("2026-01-04T00:00:00Z", train_job("trial", "bert"))
 TRIAL["metadata"]["labels"] = {"migrate.shunter.dev/trial": "true"}
 ALIKE: dict[str, tuple[Cluster, dict[str, Any]]] = {
     "ready": (Cluster([v1_job("bert")]), {"state": "ready"}),
@@ -373,9 +375,9 @@ ALIKE: dict[str, tuple[Cluster, dict[str, Any]]] = {
     "naming a ConfigMap that is missing": (Cluster([mounting("scripts")]), {"state": "ready"}),
     "naming a ConfigMap that may not be read": (Cluster([mounting("scripts")], refused=["configmaps"]), {"state": "ready"}),
     "ended": (Cluster([v1_job("bert", status=ENDED)]), {"state": "not moved"}),
-    "made twice": (Cluster([v1_job("bert")], TWINS), {"state": "running", "twin": "newest Running"}),
-    "tried": (Cluster([v1_job("bert")], [*TWINS, TRIAL]), {"state": "running", "twin": "newest Running"}),
-    "only tried": (Cluster([v1_job("bert")], [TRIAL]), {"state": "ready", "twin": ""}),
+    "made twice": (Cluster([v1_job("bert")], CONVERTED), {"state": "running", "train_job": "newest Running"}),
+    "tried": (Cluster([v1_job("bert")], [*CONVERTED, TRIAL]), {"state": "running", "train_job": "newest Running"}),
+    "only tried": (Cluster([v1_job("bert")], [TRIAL]), {"state": "ready", "train_job": ""}),
     "with TrainJobs that are not known": (Cluster([v1_job("bert")], refused=["trainjobs"]), {"state": "not checked"}),
     "ended, with TrainJobs that are not known": (
         Cluster([v1_job("bert", status=ENDED)], refused=["trainjobs"]),
@@ -413,10 +415,10 @@ async def test_with_a_plan_the_list_and_the_page_say_the_same(tmp_path: Path) ->
         row, head = await listed_and_on_its_page(Cluster([job]), file)
         assert (row.state, row.wave, row.next) == (state, 2, "apply")
         assert head == row
-    # Of the twins that of the plan counts, and what the journal knows of it.
-    made = twin("bert-v2", "bert", "Complete", **{"migrate.shunter.dev/plan": "p1"})
-    row, head = await listed_and_on_its_page(Cluster([job], [*TWINS, made]), file)
-    assert (row.state, row.twin) == ("finished", "bert-v2 Succeeded")
+    # Of the TrainJobs that of the plan counts, and what the journal knows of it.
+    made = train_job("bert-v2", "bert", "Complete", **{"migrate.shunter.dev/plan": "p1"})
+    row, head = await listed_and_on_its_page(Cluster([job], [*CONVERTED, made]), file)
+    assert (row.state, row.train_job) == ("finished", "bert-v2 Succeeded")
     assert head == row
     journal = tmp_path / "plan.yaml.journal"
     journal.mkdir()
@@ -445,7 +447,7 @@ async def test_a_job_that_the_plan_lacks_has_the_options_of_the_plan(tmp_path: P
 async def test_a_job_that_was_not_looked_for_is_not_said_to_be_gone() -> None:
     plan = plan_of(("first", ["bert"]))
     viewer = Viewer(Client(NoServer()), "ann", PageOptions("prod", plan=Path("plan.yaml")))
-    objects: dict[str, dict[str, Any]] = {name: {} for name in ("twins", *(kind.resource.plural for kind in JOB_KINDS))}
+    objects: dict[str, dict[str, Any]] = {name: {} for name in ("trainjobs", *(kind.resource.plural for kind in JOB_KINDS))}
     observed = Observed(objects, {"plan": ReadPlan(plan)}, listed={"pytorchjobs": {"nlp"}})
     rows = open_migration(viewer, Parameters()).rows(observed, 0)
     assert (moves(rows)["bert"].state, waves(rows)) == ("not checked", [("first", 0, 1)])
@@ -463,7 +465,7 @@ async def test_the_command_that_comes_next_is_whole() -> None:
         Cluster([v1_job("bert")]),
         Cluster([managed]),
         Cluster([ended]),
-        Cluster([ended], [twin("bert", "bert", "Complete", **compared)]),
+        Cluster([ended], [train_job("bert", "bert", "Complete", **compared)]),
     ]
     lines = [(await listed_and_on_its_page(cluster))[0].command for cluster in clusters]
     assert [line.split()[2] for line in lines] == ["validate", "explain", "backup", "compare"]
@@ -476,7 +478,7 @@ async def test_with_a_plan_the_command_of_each_stage_is_whole_and_words_are_no_c
     compared = {"migrate.shunter.dev/compared": "equal"}
 
     def made(state: str, **marks: str) -> list[Json]:
-        return [twin("bert-v2", "bert", state, **{"migrate.shunter.dev/plan": "p1"}, **marks)]
+        return [train_job("bert-v2", "bert", state, **{"migrate.shunter.dev/plan": "p1"}, **marks)]
 
     cases: dict[str, tuple[list[Json], str]] = {
         "ready": ([], f"apply --plan '{file}'"),
@@ -489,8 +491,8 @@ async def test_with_a_plan_the_command_of_each_stage_is_whole_and_words_are_no_c
         ),
         "compared": (made("Complete", **compared), f"cleanup --plan '{file}'"),
     }
-    for state, (twins, line) in cases.items():
-        row, head = await listed_and_on_its_page(Cluster([v1_job("bert")], twins), file)
+    for state, (train_jobs, line) in cases.items():
+        row, head = await listed_and_on_its_page(Cluster([v1_job("bert")], train_jobs), file)
         assert (row.state, row.command) == (state.strip(), f"shunter migrate {line}" if line else "")
         assert row.next, "in words"
         assert head.command == row.command

@@ -15,7 +15,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.migrate.moving import comparisons, gathering, saved_runs
 from shunter.migrate.moving.backup.taking import listed
-from shunter.migrate.moving.marks import COMPARED, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, created_train_jobs, mark
 from shunter.migrate.moving.plan import Plan, read
 from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
 from shunter.migrate.moving.runs.reading import run_of
@@ -49,23 +49,23 @@ async def _runs(
 ) -> AsyncIterator[tuple[Run, Run]]:
     """Both runs of each job; prints which jobs are left out, and why."""
     jobs = {source.title: source.value for source in (await gathering.read(client, plan.namespaces)).jobs}
-    twins = twins_of(plan.id, await listed(client, TRAIN_JOBS, plan.namespaces))
+    created = created_train_jobs(plan.id, await listed(client, TRAIN_JOBS, plan.namespaces))
     left_out = []
     for item in plan.items:
         if names and not any(_is_named(item.kind, item.name, name) for name in names):
             continue
-        twin, job = twins.get(item.title), jobs.get(item.title)
-        if twin is None or (not names and mark(twin, COMPARED) in PASSED):
+        train_job, job = created.get(item.title), jobs.get(item.title)
+        if train_job is None or (not names and mark(train_job, COMPARED) in PASSED):
             continue
-        if not names and not overview(twin).is_finished:
-            left_out.append((item.title, f"TrainJob {twin['metadata']['name']} is {overview(twin).state}"))
+        if not names and not overview(train_job).is_finished:
+            left_out.append((item.title, f"TrainJob {train_job['metadata']['name']} is {overview(train_job).state}"))
             continue
         kept = saved_runs.saved(beside(path, "runs"), item.title)
         original = await saved_runs.original_run(client, job, kept, went_on=item.action == "create", extra=extra)
         if original is None:
             left_out.append((item.title, f"it is gone, and {beside(path, 'runs')} has no run of it"))
             continue
-        yield original, await run_of(client, twin, extra=extra)
+        yield original, await run_of(client, train_job, extra=extra)
     tell_each("not compared:", left_out)
 
 

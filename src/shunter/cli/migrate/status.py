@@ -51,7 +51,7 @@ def show_progress(found: Progress) -> None:
     table = plain_table("WAVE", "JOB", "ACTION", "V1", "TRAINJOB", "STAGE", "NEXT")
     for row in found.rows:
         stage = Text(row.stage, style=STAGE_COLOURS.get(row.stage, "default"))
-        table.add_row(row.wave, row.job, row.action, row.v1, row.twin, stage, row.next)
+        table.add_row(row.wave, row.job, row.action, row.v1, row.train_job, stage, row.next)
     print_table(table)
     stages = ", ".join(f"{count} {stage}" for stage, count in found.stages.items())
     left = ", ".join(f"{count} {state}" for state, count in found.left.items())

@@ -15,7 +15,7 @@ PREFIX = "migrate.shunter.dev/"
 GENERATOR = "migrate.shunter.dev/generator"
 """Annotation on all that was converted, but not on TrainJobs in files: the tool and its version."""
 SOURCE = "migrate.shunter.dev/source"
-"""Annotation on a TrainJob: the v1 job whose twin it is, `PyTorchJob training/bert`."""
+"""Annotation on a TrainJob: the v1 job that it was converted from, `PyTorchJob training/bert`."""
 DECISIONS = "migrate.shunter.dev/decisions"
 """Annotation on a TrainJob that a plan made: a digest of the job's spec and of the options, so the same for a conversion that
 decides the same. A file has its history instead."""
@@ -24,16 +24,16 @@ _DIGITS = 12
 
 
 def of_runtime() -> dict[str, str]:
-    """A runtime may be that of several jobs, so it names none."""
+    """The annotations of a runtime. Several jobs may share it, so they name none."""
     return {GENERATOR: MADE_BY}
 
 
 def of_train_job(source: SourceObject) -> dict[str, str]:
-    """What tells a TrainJob's twin, wherever the TrainJob stands."""
+    """The annotation that names the v1 job; every TrainJob has it, in files and in clusters."""
     return {SOURCE: source.title}
 
 
 def of_made(source: SourceObject, options: Options) -> dict[str, str]:
-    """What a TrainJob says besides when the tool itself creates it in a cluster."""
+    """Further annotations of a TrainJob that the tool itself creates in a cluster."""
     decided = msgspec.json.encode((source.value.get("spec"), options), order="deterministic")
     return {GENERATOR: MADE_BY, DECISIONS: hashlib.sha256(decided).hexdigest()[:_DIGITS]}

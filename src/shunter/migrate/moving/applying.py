@@ -272,12 +272,12 @@ async def unfinished_pods(client: Client, job: Json) -> int:
 
 async def _why_not_made(client: Client, step: Step) -> str:
     """Why there is no JobSet of a TrainJob yet; empty when there is."""
-    jobset = await client.find(JOBSETS, step.twin, step.namespace)
+    jobset = await client.find(JOBSETS, step.train_job, step.namespace)
     if jobset is None:
-        return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.twin} -n {step.namespace}`"
+        return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.train_job} -n {step.namespace}`"
     owners = jobset["metadata"].get("ownerReferences") or ()
-    if not any(owner.get("kind") == TRAIN_JOBS.kind and owner.get("name") == step.twin for owner in owners):
-        return f"JobSet {step.twin} is not the TrainJob's"
+    if not any(owner.get("kind") == TRAIN_JOBS.kind and owner.get("name") == step.train_job for owner in owners):
+        return f"JobSet {step.train_job} is not the TrainJob's"
     return ""
 
 

@@ -45,6 +45,6 @@ def mark(obj: Json, annotation: str) -> str:
     return str(annotations_of(obj).get(annotation) or "")
 
 
-def twins_of(plan_id: str, train_jobs: Iterable[Json]) -> dict[str, Json]:
+def created_train_jobs(plan_id: str, train_jobs: Iterable[Json]) -> dict[str, Json]:
     """The TrainJobs that a plan created, by the titles of their v1 jobs."""
     return {mark(job, SOURCE): job for job in train_jobs if mark(job, PLAN) == plan_id}

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.titles import title_of
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, QUEUE, mark, twins_of
+from shunter.migrate.moving.marks import COMPARED, QUEUE, created_train_jobs, mark
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.rollback_decisions import was_started
 from shunter.migrate.moving.steps import step_title
@@ -34,7 +36,7 @@ class Row(Struct, frozen=True):
     action: str
     v1: str
     """The v1 job's state; `gone` if it does not exist."""
-    twin: str
+    train_job: str = msgspec.field(name="twin")
     """The TrainJob's name and state; empty if there is none."""
     stage: Stage
     next: str
@@ -61,14 +63,14 @@ class Progress(Struct, frozen=True):
 def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], train_jobs: Iterable[Json]) -> Progress:
     """The progress of a plan, given its journal and the current v1 jobs and TrainJobs."""
     jobs = {title_of(job): job for job in v1_jobs}
-    twins = twins_of(plan.id, train_jobs)
+    created = created_train_jobs(plan.id, train_jobs)
     last = {record.step: record for record in records}
     begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
     made = {record.job for record in last.values() if record.phase == "done" and record.kind == TRAIN_JOBS.kind}
-    of_twins = grouped_by((record for record in records if record.kind == TRAIN_JOBS.kind), lambda record: record.job)
-    started = {job for job, steps in of_twins.items() if was_started(steps)}
+    of_train_jobs = grouped_by((record for record in records if record.kind == TRAIN_JOBS.kind), lambda record: record.job)
+    started = {job for job, steps in of_train_jobs.items() if was_started(steps)}
     rows = [
-        _row(item, wave.name, jobs.get(item.title), twins.get(item.title), _past(item, begun, made, started))
+        _row(item, wave.name, jobs.get(item.title), created.get(item.title), _past(item, begun, made, started))
         for wave in plan.waves
         for item in wave.jobs
     ]
@@ -90,11 +92,11 @@ def _past(item: Item, begun: Collection[str], made: Collection[str], started: Co
     return "started" if item.title in started else "made" if item.title in made else ""
 
 
-def _row(item: Item, wave: str, job: Json | None, twin: Json | None, past: Past) -> Row:
+def _row(item: Item, wave: str, job: Json | None, train_job: Json | None, past: Past) -> Row:
     state = overview(job).state if job is not None else "gone"
-    place = _place(item, state, twin, past, queue_name(job) if job is not None else "")
-    name = f"{twin['metadata']['name']} {overview(twin).state}" if twin is not None else ""
-    return Row(job=item.title, wave=wave, action=item.action, v1=state, twin=name, **place._asdict())
+    place = _place(item, state, train_job, past, queue_name(job) if job is not None else "")
+    name = f"{train_job['metadata']['name']} {overview(train_job).state}" if train_job is not None else ""
+    return Row(job=item.title, wave=wave, action=item.action, v1=state, train_job=name, **place._asdict())
 
 
 class _Place(NamedTuple):
@@ -106,18 +108,18 @@ class _Place(NamedTuple):
     is_done: bool = False
 
 
-def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _Place:
+def _place(item: Item, v1: str, train_job: Json | None, past: Past, queue: str) -> _Place:
     if past == "begun":
         return _Place("half done", "apply again", "apply")
-    if twin is None and past == "started":
+    if train_job is None and past == "started":
         if queue:
             why = f"if it had finished, take the v1 job out of queue {queue} (label {QUEUE_LABEL}), or Kueue starts it again"
         else:
             why = "if it had not finished, resume the v1 job by hand"
         return _Place("gone", f"its TrainJob was deleted since it was started: {why}")
-    if twin is None and past == "made":
+    if train_job is None and past == "made":
         return _Place("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
-    if twin is None:
+    if train_job is None:
         if v1 == "gone":
             return _Place("gone", "nothing", is_done=True)
         match item.action:
@@ -131,27 +133,27 @@ def _place(item: Item, v1: str, twin: Json | None, past: Past, queue: str) -> _P
                 return _Place("not moved", f"merge the patch for {item.owner}")
             case _:
                 return _Place("not moved", "nothing", is_done=True)
-    match stage := twin_stage(twin):
+    match stage := train_job_stage(train_job):
         case "compared":
             return _Place(stage, "nothing" if v1 == "gone" else "cleanup", "" if v1 == "gone" else "cleanup", is_done=True)
         case "made":
-            if queue := mark(twin, QUEUE):
+            if queue := mark(train_job, QUEUE):
                 return _Place(stage, f"to start it, set the label {QUEUE_LABEL}={queue}")
             why = "or cleanup, where the v1 job never ran or has finished"
             return _Place(stage, f"to start it, set spec.suspend to false; {why}")
         case "finished":
-            verdict = mark(twin, COMPARED)
+            verdict = mark(train_job, COMPARED)
             found = f"the last comparison says {verdict}; when that is mended " if verdict else ""
             return _Place(stage, f"{found}compare it with {item.title}: migrate compare --plan", "compare")
         case _:
             return _Place(stage, "wait until it has finished")
 
 
-def twin_stage(twin: Json) -> Stage:
+def train_job_stage(train_job: Json) -> Stage:
     """The stage of a TrainJob that was created from a v1 job; `compared` only if the comparison has passed."""
-    if mark(twin, COMPARED) in PASSED:
+    if mark(train_job, COMPARED) in PASSED:
         return "compared"
-    match overview(twin).state:
+    match overview(train_job).state:
         case "Suspended":
             return "made"
         case "Succeeded" | "Failed":

@@ -97,10 +97,10 @@ def planned_train_job(obj: Json) -> PlannedTrainJob | None:
     return PlannedTrainJob(mark(obj, PLAN), mark(obj, SOURCE), obj["metadata"]["name"], mark(obj, ACTION), is_suspended(obj))
 
 
-def name_conflict(taken: Collection[tuple[str, str, str]], namespace: str, twin: str) -> str:
+def name_conflict(taken: Collection[tuple[str, str, str]], namespace: str, train_job: str) -> str:
     """The existing object whose name conflicts with the TrainJob or an object created for it; empty if there is none."""
     kinds = (resource.kind for resource in NAMED_AS_TRAIN_JOB)
-    return next((f"{kind} {twin}" for kind in kinds if (kind, namespace, twin) in taken), "")
+    return next((f"{kind} {train_job}" for kind in kinds if (kind, namespace, train_job) in taken), "")
 
 
 def item_for(
@@ -110,13 +110,13 @@ def item_for(
     own."""
     source, conversion = outcome.source, outcome.conversion
     state, owner = overview(source.value).state, owner_of(source.value)
-    twin = str(conversion.train_job["metadata"].get("name", "")) if conversion else ""
-    given: dict[str, Any] = _suppressed_ids(outcome.findings, options)
-    if begun := next((one for one in made if one.plan == plan_id), None):
-        if begun.name != twin and begun.name.startswith(source.name):
-            given = {**given, "suffix": begun.name.removeprefix(source.name)}
-        twin = begun.name
-    action, why = _action(outcome, twin, state, cluster, plan_options, begun, made)
+    train_job = str(conversion.train_job["metadata"].get("name", "")) if conversion else ""
+    item_options: dict[str, Any] = _suppressed_ids(outcome.findings, options)
+    if own := next((one for one in made if one.plan == plan_id), None):
+        if own.name != train_job and own.name.startswith(source.name):
+            item_options = {**item_options, "suffix": own.name.removeprefix(source.name)}
+        train_job = own.name
+    action, why = _action(outcome, train_job, state, cluster, plan_options, own, made)
     return Item(
         kind=source.kind,
         namespace=source.namespace,
@@ -127,10 +127,10 @@ def item_for(
         job_class=classified(Subject(outcome, state, owner, "")).job_class,
         action=action,
         why=why,
-        train_job=twin,
+        train_job=train_job,
         owner=owner,
         decisions=tuple(_decisions(conversion, outcome.findings)),
-        options=given,
+        options=item_options,
     )
 
 
@@ -145,11 +145,11 @@ def _planned_train_jobs(cluster: Cluster) -> dict[str, list[PlannedTrainJob]]:
 
 def _action(
     outcome: Outcome,
-    twin: str,
+    train_job: str,
     state: str,
     cluster: Cluster,
     plan_options: PlanOptions,
-    begun: PlannedTrainJob | None,
+    own: PlannedTrainJob | None,
     made: Sequence[PlannedTrainJob],
 ) -> tuple[Action, str]:
     source = outcome.source
@@ -157,18 +157,18 @@ def _action(
         return "archive", f"it has finished ({state}): a TrainJob made from it would train again"
     if owner := owner_of(source.value):
         return "source", f"it belongs to {owner}, which would undo or repeat what is changed here"
-    if begun:
-        action: Action = "move" if begun.action == "move" else "create"
-        return action, f"this plan made TrainJob {begun.name} of it already, and goes on: {action}"
-    if half := next((one for one in made if one.action == "move" and one.is_suspended), None):
-        return "leave", f"plan {half.plan} moves it to TrainJob {half.name}: go on with that plan (apply), or roll it back"
+    if own:
+        action: Action = "move" if own.action == "move" else "create"
+        return action, f"this plan made TrainJob {own.name} of it already, and goes on: {action}"
+    if move := next((one for one in made if one.action == "move" and one.is_suspended), None):
+        return "leave", f"plan {move.plan} moves it to TrainJob {move.name}: go on with that plan (apply), or roll it back"
     if outcome.conversion is None or outcome.is_blocked:
         ids = sorted({finding.topic.id for finding in outcome.findings if finding.is_blocking})
         return "leave", f"its conversion is blocked by {', '.join(ids)}"
-    if any(one.name == twin for one in made):
-        return "leave", f"TrainJob {twin} was made of it already"
-    if met := name_conflict(cluster.taken, source.namespace, twin):
-        return "leave", f"{met} exists; give the TrainJob another name: options: {{suffix: -v2}}"
+    if any(one.name == train_job for one in made):
+        return "leave", f"TrainJob {train_job} was made of it already"
+    if conflict := name_conflict(cluster.taken, source.namespace, train_job):
+        return "leave", f"{conflict} exists; give the TrainJob another name: options: {{suffix: -v2}}"
     queue = queue_name(source.value)
     if queue and is_suspended(source.value):
         return "create", f"it waits in queue {queue}; its TrainJob gets that queue's label when it is to train"

@@ -82,16 +82,16 @@ class RolledBackTrainJob(NamedTuple):
     def objection(self, name: str = "", state: str = "", *, queue: str = "") -> str:
         """Why its v1 job must not train; empty if it may. The text includes the TrainJob's name and state if given; `queue` is
         that of the v1 job."""
-        twin = f"its TrainJob {name}".rstrip()
+        subject = f"its TrainJob {name}".rstrip()
         if self.has_failed:
-            return f"{twin} has failed. {_TRAIN_ON_V1}"
+            return f"{subject} has failed. {_TRAIN_ON_V1}"
         if self.is_finished:
-            return f"{twin} has finished{f' ({state})' if state else ''}: resumed, it would train again"
+            return f"{subject} has finished{f' ({state})' if state else ''}: resumed, it would train again"
         if self.is_lost:
             return f"{LOST} {_IN_QUEUE.format(queue=queue) if queue else _BY_HAND}"
         if self.is_running:
-            return f"{twin} runs, and both would train"
-        return f"{twin} is in queue {self.queue}, and both would train" if self.queue else ""
+            return f"{subject} runs, and both would train"
+        return f"{subject} is in queue {self.queue}, and both would train" if self.queue else ""
 
 
 LOST = "its TrainJob was started and is gone: it may have trained to the end."
@@ -144,7 +144,7 @@ class UndoContext(NamedTuple):
     """The digests that the object may have according to the journal."""
     uids: Collection[str] = ()
     """The uids that it may have according to the journal; any if empty."""
-    twin: RolledBackTrainJob = RolledBackTrainJob()
+    train_job: RolledBackTrainJob = RolledBackTrainJob()
     """For a v1 job: the state of its TrainJob."""
     origin: Origin = "there"
     """For a TrainJob: whether its v1 job exists."""
@@ -160,7 +160,7 @@ def undo_of(record: Record, present: Json | None, context: UndoContext) -> Undo:
         case "patch":
             return _undo_patch(record, present, context)
         case _:
-            return _undo_delete(record, present, context.twin)
+            return _undo_delete(record, present, context.train_job)
 
 
 def after_failure(undo: Undo, failed: Record) -> Undo:
@@ -195,7 +195,7 @@ def _undo_create(record: Record, present: Json | None, context: UndoContext) -> 
 def _undo_patch(record: Record, present: Json | None, context: UndoContext) -> Undo:
     if present is None:
         return Undo(record, "nothing", "it is gone")
-    uid, twin = present["metadata"]["uid"], context.twin
+    uid, train_job = present["metadata"]["uid"], context.train_job
     if context.uids and uid not in context.uids:
         return Undo(record, "refuse", "another object has that name now")
     if digest(present) == record.before or merge_patch(present, record.undo) == present:
@@ -204,9 +204,9 @@ def _undo_patch(record: Record, present: Json | None, context: UndoContext) -> U
         if overview(present).is_finished:
             return _finished(record, f"it has finished ({overview(present).state})")
         # One that stays suspended may be set back beside a TrainJob that runs.
-        is_harmless = twin.is_running and is_suspended(merge_patch(present, record.undo))
-        if not is_v2(present) and not is_harmless and (objection := twin.objection(queue=queue_name(present))):
-            return Undo(record, "keep", objection, has_finished=twin.is_finished and not twin.has_failed)
+        is_harmless = train_job.is_running and is_suspended(merge_patch(present, record.undo))
+        if not is_v2(present) and not is_harmless and (objection := train_job.objection(queue=queue_name(present))):
+            return Undo(record, "keep", objection, has_finished=train_job.is_finished and not train_job.has_failed)
         if is_v2(present) and context.origin != "there":
             return Undo(record, "keep", _last_trace(record, context.origin))
     if digest(present) not in context.known:
@@ -214,7 +214,7 @@ def _undo_patch(record: Record, present: Json | None, context: UndoContext) -> U
     return Undo(record, "patch", "this plan changed it", uid, present["metadata"]["resourceVersion"], record.undo)
 
 
-def _undo_delete(record: Record, present: Json | None, twin: RolledBackTrainJob) -> Undo:
+def _undo_delete(record: Record, present: Json | None, train_job: RolledBackTrainJob) -> Undo:
     if record.kind in FREEZE:
         return Undo(record, "nothing", "the freeze ends with v1's definitions and is not restored")
     if present is not None and present["metadata"].get("deletionTimestamp"):
@@ -230,7 +230,7 @@ def _undo_delete(record: Record, present: Json | None, twin: RolledBackTrainJob)
         return _finished(record, f"it had finished ({record.state}): recreated, it would train again; {archived}")
     if not is_job(record.undo):
         return Undo(record, "create", "this plan deleted it", body=record.undo)
-    back, objection = "this plan deleted it; it is recreated suspended", twin.objection()
+    back, objection = "this plan deleted it; it is recreated suspended", train_job.objection()
     if objection and (queue := queue_name(record.undo)):
         why = f"{back}, and out of queue {queue}, from which Kueue would start it: {objection}"
         return Undo(record, "create", why, body=suspended_without_queue(record.undo))

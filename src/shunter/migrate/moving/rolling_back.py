@@ -119,9 +119,9 @@ class _UndoDecider:
         elif ref.resource == TRAINING_RUNTIMES:
             context = context._replace(users=await self._users(record))
         elif record.verb == "patch" and record.job:
-            context = context._replace(twin=await self._stopped_twin(record))
+            context = context._replace(train_job=await self._stopped_train_job(record))
         elif record.verb == "delete" and record.job:
-            context = context._replace(twin=await self._twin(record))
+            context = context._replace(train_job=await self._train_job(record))
         present = await (self._remaining(ref) if record.verb == "delete" else self._view.get(ref))
         return undo_of(record, present, context)
 
@@ -160,11 +160,11 @@ class _UndoDecider:
                 found[f"TrainJob {job['metadata']['name']}"] = overview(job).state == "Succeeded"
         return found
 
-    async def _stopped_twin(self, record: Record) -> RolledBackTrainJob:
+    async def _stopped_train_job(self, record: Record) -> RolledBackTrainJob:
         """The state of the TrainJob, after waiting for its pods to end."""
-        return await self._polled(lambda: self._twin(record), lambda twin: not twin.is_stopping)
+        return await self._polled(lambda: self._train_job(record), lambda train_job: not train_job.is_stopping)
 
-    async def _twin(self, record: Record) -> RolledBackTrainJob:
+    async def _train_job(self, record: Record) -> RolledBackTrainJob:
         made = [other for other in self._journal.records if other.job == record.job and other.kind == TRAIN_JOBS.kind]
         present = await self._view.get(_ref(made[-1])) if made else None
         if (present is None or _is_another(present, made)) and was_started(made):

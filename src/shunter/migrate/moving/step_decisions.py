@@ -97,7 +97,8 @@ def why_over(job: Json | None) -> str:
 
 
 def why_not_stopped(job: Json, pods: int) -> str:
-    """Why the twin of a suspended v1 job may not start yet; empty if it may. `pods` is the number of pods that have not ended."""
+    """Why the TrainJob of a suspended v1 job may not start yet; empty if it may. `pods` is the number of unfinished
+    pods."""
     if pods:
         return f"{count(pods, 'pod')} of the v1 job still run"
     state = overview(job).state

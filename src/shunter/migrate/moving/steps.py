@@ -25,7 +25,7 @@ RUNNING_V2: Json = {"spec": {"suspend": False}}
 Verb = Literal["create", "patch", "delete"]
 Gate = Literal["", "stopped", "made"]
 """
-made      the JobSet of the twin exists, so the operator has accepted the TrainJob
+made      the JobSet of the TrainJob exists, so the operator has accepted the TrainJob
 stopped   the v1 job is suspended and has no pods left
 """
 
@@ -61,7 +61,7 @@ class Step(NamedTuple):
     uid: str = ""
     """The uid that the object must have; empty if any object with the name is meant."""
     gate: Gate = ""
-    twin: str = ""
+    train_job: str = ""
     """The name of the TrainJob that the gate concerns."""
     shared: bool = False
     """Whether an equal object that somebody else created may be used instead."""
@@ -116,12 +116,14 @@ def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]
         title = f"create {TRAINING_RUNTIMES.kind} {namespace}/{name}"
         body = marked(runtime, {PLAN: plan.id})
         yield Step(title, "create", TRAINING_RUNTIMES, namespace, name, body, shared=True, job=item.title)
-    twin = conversion.train_job["metadata"]["name"]
+    train_job = conversion.train_job["metadata"]["name"]
     made = provenance.of_made(conversion.source, plan.options_of(item))
     body = marked(conversion.train_job, {**made, PLAN: plan.id, SOURCE: item.title, ACTION: item.action})
     if queue_name(body):
         body = without_queue(body)
-    yield Step(f"create {TRAIN_JOBS.kind} {namespace}/{twin}", "create", TRAIN_JOBS, namespace, twin, body, job=item.title)
+    yield Step(
+        f"create {TRAIN_JOBS.kind} {namespace}/{train_job}", "create", TRAIN_JOBS, namespace, train_job, body, job=item.title
+    )
     if item.action != "move":
         return
     yield Step(
@@ -133,17 +135,17 @@ def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]
         SUSPENDED_V1,
         sha256=item.sha256,
         gate="made",
-        twin=twin,
+        train_job=train_job,
         job=item.title,
     )
     yield Step(
-        f"start {TRAIN_JOBS.kind} {namespace}/{twin}",
+        f"start {TRAIN_JOBS.kind} {namespace}/{train_job}",
         "patch",
         TRAIN_JOBS,
         namespace,
-        twin,
+        train_job,
         RUNNING_V2,
         gate="stopped",
-        twin=twin,
+        train_job=train_job,
         job=item.title,
     )

@@ -15,7 +15,7 @@ from shunter.migrate.conversion.source import live
 from shunter.migrate.moving import plan_conversions
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
-from shunter.migrate.moving.marks import twins_of
+from shunter.migrate.moving.marks import created_train_jobs
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.runs.observation import has_run
 from shunter.migrate.moving.step_decisions import contains
@@ -33,8 +33,8 @@ def objections(
 ) -> Mapping[str, str]:
     """For each v1 job of the plan that never ran, by title: why its TrainJob cannot replace it; empty if it can. Jobs whose
     TrainJob is not suspended are left out."""
-    twins = twins_of(plan.id, train_jobs)
-    waiting = {title: twin for title, twin in twins.items() if waits(twin)}
+    created = created_train_jobs(plan.id, train_jobs)
+    waiting = {title: train_job for title, train_job in created.items() if waits(train_job)}
     jobs = {source.title: source.value for source in found.jobs}
     never_ran = [
         item
@@ -47,8 +47,10 @@ def objections(
     objections = dict(ready.refused)
     for item in never_ran:
         if conversion := ready.conversions.get(item.title):
-            twin, job = waiting[item.title], jobs[item.title]
-            objections[item.title] = _queue(job, twin) or _objection(item, conversion, twin, specs, plan.options_of(item))
+            train_job, job = waiting[item.title], jobs[item.title]
+            objections[item.title] = _queue(job, train_job) or _objection(
+                item, conversion, train_job, specs, plan.options_of(item)
+            )
     return objections
 
 
@@ -57,17 +59,21 @@ def waits(train_job: Json) -> bool:
     return is_suspended(train_job) and not overview(train_job).is_finished
 
 
-def _queue(job: Json, twin: Json) -> str:
+def _queue(job: Json, train_job: Json) -> str:
     """The objection that Kueue would start the v1 job, but not its TrainJob, which has no queue's label."""
     queue = queue_name(job)
     return (
-        f"it waits in queue {queue}, and TrainJob {twin['metadata']['name']} does not" if queue and not queue_name(twin) else ""
+        f"it waits in queue {queue}, and TrainJob {train_job['metadata']['name']} does not"
+        if queue and not queue_name(train_job)
+        else ""
     )
 
 
-def _objection(item: Item, conversion: Conversion, twin: Json, runtimes: Mapping[tuple[str, str], Json], options: Options) -> str:
-    name, wanted = twin["metadata"]["name"], {**conversion.train_job["spec"], "suspend": True}
-    present = {**twin["spec"], "suspend": True}
+def _objection(
+    item: Item, conversion: Conversion, train_job: Json, runtimes: Mapping[tuple[str, str], Json], options: Options
+) -> str:
+    name, wanted = train_job["metadata"]["name"], {**conversion.train_job["spec"], "suspend": True}
+    present = {**train_job["spec"], "suspend": True}
     if conversion.runtime is not None:
         # Other jobs may determine which runtime this one shares, so the resulting JobSets are compared instead.
         wanted = {field: value for field, value in wanted.items() if field not in _OF_JOBSET}

@@ -73,8 +73,8 @@ async def successor_of(client: Client, original: Json) -> Json:
     except Forbidden:
         every = await jobs_of(client, TRAIN_JOBS, metadata["namespace"])
     trials = [job for job in every if is_trial(job) and mark(job, SOURCE_UID) == metadata["uid"]]
-    twins = [job for job in every if not is_trial(job) and mark(job, SOURCE) == title_of(original)]
-    if trials or twins:
-        return max(trials or twins, key=lambda job: str(job["metadata"]["creationTimestamp"]))
-    _, twin = await find(client, metadata["name"], metadata["namespace"], among=(TRAIN_JOBS,))
-    return twin
+    converted = [job for job in every if not is_trial(job) and mark(job, SOURCE) == title_of(original)]
+    if trials or converted:
+        return max(trials or converted, key=lambda job: str(job["metadata"]["creationTimestamp"]))
+    _, train_job = await find(client, metadata["name"], metadata["namespace"], among=(TRAIN_JOBS,))
+    return train_job

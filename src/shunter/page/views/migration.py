@@ -61,7 +61,9 @@ class Migration:
                 )
                 for kind in JOB_KINDS
             ),
-            Watch("twins", TRAIN_JOBS, kept_twin, ("moves",), "Which TrainJobs were made of v1 jobs is not known."),
+            Watch(
+                TRAIN_JOBS.plural, TRAIN_JOBS, kept_train_job, ("moves",), "Which TrainJobs were made of v1 jobs is not known."
+            ),
         )
         self.readings = (
             Reading("plan", self._plan, PLAN_SECONDS, (CONFIG_MAPS,) if viewer.page.plan is not None else (), _JOURNAL),
@@ -75,10 +77,10 @@ class Migration:
             return {"migration": (), "waves": (), "moves": ()}
         found = found or ReadPlan()
         jobs = [job.summary for job in self._v1(observed).values()]
-        twins = list(observed.objects["twins"].values())
+        train_jobs = list(observed.objects[TRAIN_JOBS.plural].values())
         known: Mapping[str, Conversion] = observed.readings.get("conversions", {})
         listed = {watch.resource.kind: observed.listed.get(watch.name, ("",)) for watch in self.watches}
-        rows = rows_of(found, jobs, twins, known, listed)
+        rows = rows_of(found, jobs, train_jobs, known, listed)
         rows = [row for row in rows if not self._namespaces or place_of(row)[1] in self._namespaces]
         numbers = {name: number for number, name in enumerate(waves(found.plan), start=1)}
         plan, options = self._viewer.page.plan if found.plan is not None else None, self._viewer.page.options
@@ -150,7 +152,7 @@ def kept_v1(job: Json) -> KeptV1:
     return KeptV1(summary, msgspec.json.encode({**job, "metadata": metadata}))
 
 
-def kept_twin(job: Json) -> Json | None:
+def kept_train_job(job: Json) -> Json | None:
     """A TrainJob that was converted from a v1 job; None for others."""
     if SOURCE not in annotations_of(job):
         return None

@@ -21,14 +21,14 @@ SUSPENDED = pytorch_job("bert", "team", suspend=True)
 OTHER = pytorch_job("bert", "team", workers=7)
 
 
-TWIN: Json = {
+TRAIN_JOB: Json = {
     "apiVersion": "trainer.kubeflow.org/v1alpha1",
     "kind": "TrainJob",
     "metadata": {"name": "bert-v2", "namespace": "team"},
     "spec": {},
 }
-WAITING: Json = {**TWIN, "spec": {"suspend": True}}
-COMPLETE: Json = {**TWIN, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+WAITING: Json = {**TRAIN_JOB, "spec": {"suspend": True}}
+COMPLETE: Json = {**TRAIN_JOB, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
 
 
 def entry(state: str, obj: Json = JOB) -> Entry:
@@ -63,14 +63,14 @@ def test_what_becomes_of_an_object(case: tuple[Entry, Json, Json | None, Choice,
 
 
 @pytest.mark.parametrize(
-    ("twin", "verdict", "why"),
+    ("train_job", "verdict", "why"),
     [
         (WAITING, "create", "it was Running, and runs from the start"),
-        (TWIN, "create suspended", "its TrainJob bert-v2 runs, and both would train"),
+        (TRAIN_JOB, "create suspended", "its TrainJob bert-v2 runs, and both would train"),
         (COMPLETE, "create suspended", "its TrainJob bert-v2 has finished (Succeeded): resumed, it would train again"),
     ],
-    ids=["a twin that waits", "a twin that runs", "a twin that has finished"],
+    ids=["a TrainJob that waits", "a TrainJob that runs", "a TrainJob that has finished"],
 )
-def test_a_job_does_not_run_again_beside_or_after_its_train_job(twin: Json, verdict: str, why: str) -> None:
-    decision = decided(entry("Running"), JOB, None, Choice(resume=True), [twin])
+def test_a_job_does_not_run_again_beside_or_after_its_train_job(train_job: Json, verdict: str, why: str) -> None:
+    decision = decided(entry("Running"), JOB, None, Choice(resume=True), [train_job])
     assert (decision.verdict, decision.why) == (verdict, why)

@@ -60,7 +60,7 @@ def test_it_runs_at_once_and_ends_by_itself_under_a_name_of_its_own_with_its_run
     assert [replica.pod["spec"]["hostname"] for replica in v2_pods(found.train_job, found.runtime)] == ["test-bert-node-0-0"]
 
 
-def test_it_is_nobodys_twin() -> None:
+def test_it_is_not_marked_as_created_by_a_plan() -> None:
     found = trial(JOB, RUNTIME).train_job
     assert (mark(found, PLAN), mark(found, COMPARED), mark(found, SOURCE)) == ("", "", "PyTorchJob team/bert")
 

@@ -44,9 +44,9 @@ class Choice(NamedTuple):
     """Restore finished jobs as well, suspended."""
 
 
-def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins: Iterable[Json] = ()) -> Decision:
-    """The decision about an object. `obj` is the backed-up object, `present` the current one of that name, `twins` the TrainJobs
-    created from the job."""
+def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, train_jobs: Iterable[Json] = ()) -> Decision:
+    """The decision about an object. `obj` is the backed-up object, `present` the current one of that name, `train_jobs`
+    the TrainJobs created from the job."""
     if present is not None:
         if digest(present) == digest(obj) or (
             is_job(obj) and digest(suspended_without_queue(present)) == digest(suspended_without_queue(obj))
@@ -62,7 +62,7 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, twins
     if entry.is_finished:
         return _suspended(entry, obj, f"it had finished ({entry.state}): resumed, it would run again")
     if choice.resume and not is_suspended(obj):
-        if objection := next(filter(None, map(_objection, twins)), ""):
+        if objection := next(filter(None, map(_objection, train_jobs)), ""):
             return _suspended(entry, obj, objection)
         return Decision(entry, "create", f"it was {entry.state or 'there'}, and runs from the start", obj)
     return _suspended(entry, obj, "resume it when it should run")
@@ -80,9 +80,9 @@ async def decisions(client: Client, directory: Path, index: Index, choice: Choic
     namespaces = frozenset(only)
     entries = [entry for entry in index.objects if not namespaces or entry.namespace in namespaces]
     objects = [read_entry(directory, entry) for entry in entries]
-    twins = await _twins(client, entries) if choice.resume else {}
+    train_jobs = await _converted_train_jobs(client, entries) if choice.resume else {}
     return [
-        decided(entry, obj, await _present(client, obj), choice, twins.get(entry.title, ()))
+        decided(entry, obj, await _present(client, obj), choice, train_jobs.get(entry.title, ()))
         for entry, obj in zip(entries, objects, strict=True)
     ]
 
@@ -103,11 +103,11 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
 
 def _objection(train_job: Json) -> str:
     row = overview(train_job)
-    twin = RolledBackTrainJob(is_finished=row.is_finished, is_running=not row.is_finished and not is_suspended(train_job))
-    return twin.objection(row.name, row.state)
+    rolled_back = RolledBackTrainJob(is_finished=row.is_finished, is_running=not row.is_finished and not is_suspended(train_job))
+    return rolled_back.objection(row.name, row.state)
 
 
-async def _twins(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:
+async def _converted_train_jobs(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:
     """The TrainJobs (not trials) that were created from v1 jobs, by the titles of the v1 jobs."""
     found: dict[str, list[Json]] = {}
     namespaces = {entry.namespace for entry in entries}

@@ -327,8 +327,8 @@ def _stretches(original: Run, successor: Run) -> tuple[_Stretch | None, _Stretch
     return None, None
 
 
-def _stretch(series: Series, twin: Series) -> _Stretch | None:
-    common = {point.at for point in series.points} & {point.at for point in twin.points}
+def _stretch(series: Series, other: Series) -> _Stretch | None:
+    common = {point.at for point in series.points} & {point.at for point in other.points}
     timed = [point for point in series.points if point.at in common and point.time is not None and point.value is not None]
     if len(timed) < 2:
         return None

@@ -51,16 +51,16 @@ class Part(NamedTuple):
 def learning(original: Run, successor: Run, first_steps: int) -> Iterator[Part]:
     """For each metric that both report: its first steps, if both have steps, and its end."""
     for name in dict.fromkeys(series.name for series in original.series if series.name != RATE):
-        twins = list(_twins(original, successor, name))
-        if not twins:
+        series_pairs = list(_series_pairs(original, successor, name))
+        if not series_pairs:
             continue
-        stepped = [pair for pair in twins if not pair[0].is_counted and not pair[1].is_counted]
+        stepped = [pair for pair in series_pairs if not pair[0].is_counted and not pair[1].is_counted]
         if stepped:
             yield _first_steps(name, stepped, first_steps)
-        yield _final(name, original, successor, twins)
+        yield _final(name, original, successor, series_pairs)
 
 
-def _twins(original: Run, successor: Run, name: str) -> Iterator[tuple[Series, Series]]:
+def _series_pairs(original: Run, successor: Run, name: str) -> Iterator[tuple[Series, Series]]:
     """Series of both runs by the same process, from the same source if there is one; else the first of each."""
     ours = [series for series in original.series if series.name == name]
     theirs = [series for series in successor.series if series.name == name]
@@ -76,25 +76,25 @@ def _twins(original: Run, successor: Run, name: str) -> Iterator[tuple[Series, S
         yield ours[0], theirs[0]
 
 
-def _first_steps(name: str, twins: list[tuple[Series, Series]], first_steps: int) -> Part:
+def _first_steps(name: str, series_pairs: list[tuple[Series, Series]], first_steps: int) -> Part:
     pairs: list[Pair] = []
-    for one, other in twins:
+    for one, other in series_pairs:
         known = {point.at: point for point in other.points}
         common = [point for point in one.points if point.at in known][:first_steps]
         pairs += [_pair(one, point, known[point.at]) for point in common]
-    starts = [(one.points[0], other.points[0]) for one, other in twins]
+    starts = [(one.points[0], other.points[0]) for one, other in series_pairs]
     shown = _value(starts[0][0].value), _value(starts[0][1].value)
     title = f"first steps of {name}"
     if not pairs:
         return Part(title, *shown, obstacle="they have no step in common")
-    counted = f"{len(pairs)} values" if len(twins) == 1 else f"{len(pairs)} values of {len(twins)} processes"
+    counted = f"{len(pairs)} values" if len(series_pairs) == 1 else f"{len(pairs)} values of {len(series_pairs)} processes"
     return Part(title, f"{shown[0]}, ... {counted}", f"{shown[1]}, ...", tuple(pairs))
 
 
-def _final(name: str, original: Run, successor: Run, twins: list[tuple[Series, Series]]) -> Part:
-    shown = _value(twins[0][0].final), _value(twins[0][1].final)
+def _final(name: str, original: Run, successor: Run, series_pairs: list[tuple[Series, Series]]) -> Part:
+    shown = _value(series_pairs[0][0].final), _value(series_pairs[0][1].final)
     title = f"final {name}"
-    for one, other in twins:
+    for one, other in series_pairs:
         if one.points[-1].at == other.points[-1].at or one.source != other.source:
             continue
         ends = f"one ends at {_step(one, one.points[-1])}, the other at {_step(other, other.points[-1])}"
@@ -105,7 +105,7 @@ def _final(name: str, original: Run, successor: Run, twins: list[tuple[Series, S
         return Part(title, *shown, mismatch=ends)
     if one_world := _silent_ranks(original, successor, name):
         return Part(title, *shown, mismatch=one_world)
-    return Part(title, *shown, tuple(_pair(one, one.points[-1], other.points[-1]) for one, other in twins))
+    return Part(title, *shown, tuple(_pair(one, one.points[-1], other.points[-1]) for one, other in series_pairs))
 
 
 def _silent_ranks(original: Run, successor: Run, name: str) -> str:

@@ -39,6 +39,6 @@ def faults(facts: Facts) -> Iterator[Fault]:
     for outcome in facts.unfinished:
         if outcome.conversion is None:
             continue
-        twin = outcome.conversion.train_job["metadata"].get("name", "")
-        if existing := name_conflict(there, outcome.source.namespace, twin):
-            yield Fault(f"its TrainJob {twin} conflicts with {existing}, which exists.", outcome.source.title)
+        train_job = outcome.conversion.train_job["metadata"].get("name", "")
+        if existing := name_conflict(there, outcome.source.namespace, train_job):
+            yield Fault(f"its TrainJob {train_job} conflicts with {existing}, which exists.", outcome.source.title)
