@@ -134,6 +134,19 @@ def test_the_map_of_a_package_names_its_own_modules_and_others_by_their_paths(pa
     assert [name for name in others if not any((room / name).exists() for room in (ROOT, ROOT / "src", SOURCE))] == []
 
 
+INDENTED_ROW = re.compile(r"^ *([\w./]+(?:, [\w./]+)*) {2,}\S", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("__init__.py")), ids=lambda path: path.parent.name)
+def test_the_description_of_a_package_says_what_each_of_its_modules_is(path: Path) -> None:
+    """By `NAME.py` anywhere, or by the bare name in the first column of its map."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    named = {name.removesuffix(".py") for name in MODULE.findall(text)}
+    named |= {word.removesuffix(".py") for row in INDENTED_ROW.findall(text) for word in row.split(", ")}
+    own = {module.stem for module in path.parent.glob("*.py") if not module.stem.startswith("_")}
+    assert sorted(own - named) == []
+
+
 @cache
 def _files_of_code() -> list[str]:
     return [f"/{path.relative_to(ROOT)}" for room in ("src", "tests", "scripts") for path in (ROOT / room).rglob("*.*")]

@@ -1,4 +1,13 @@
-"""Shunter runs, moves and looks after distributed training jobs on Kubernetes."""
+"""Shunter runs, moves and looks after distributed training jobs on Kubernetes.
+
+A map of its packages is in docs/architecture.md. Here are what all of them use:
+
+errors.py          the errors that a user may see, and their exit codes
+missing_file.py    a file that the user names and that is not there
+did_you_mean.py    "Did you mean ...?" for a word that is not known
+disk.py            what must be on disk before the next step: files replaced whole, and synced
+lazy_names.py      names of a package that are imported when they are first asked for
+"""
 
 __version__ = "0.1.0"
 try:

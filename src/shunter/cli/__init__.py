@@ -1,5 +1,9 @@
 """The `shunter` command, a module per verb with its name; no logic of its own.
 
+jobs, describe, logs, top, plot    `jobs`, `describe JOB` and so on: what there is, one job, what its ranks print, its curves
+delete, scale, checkpoints         `delete`, `scale`; checkpoints that jobs of programs have saved
+size, runtime, images, demo        `size`, `runtime`; environments that stand for images; three trainings to look at
+ui, operator, node, kubectl        processes that stay: the page, the operator, a node; the real kubectl
 main.py        the table of verbs; errors and their exit codes (shunter/errors.py)
 run.py         `run` and its exit code, for manifests and, with program.py, for programs
 following.py   follows jobs that were started until they end, --timeout or Ctrl-C, and says how they ended or that they go on

@@ -1,6 +1,9 @@
 """Profiles of fast networks, one YAML file each: variables, devices, volumes and sidecars that jobs need, and the machines that
-have the network. `launch.fabric` chooses the numbers, `launch.fabric_objects` adds them to objects. `settings` checks what users
-set themselves.
+have the network. `launch.fabric` chooses the numbers, `launch.fabric_objects` adds them to objects. What users set
+themselves is checked too.
+
+settings.py    which network settings are wrong, useless or slow, and why
+nccl_log.py    the network that NCCL uses, by its log
 
 Every profile sets NCCL_NET, so that NCCL stops if the network is missing: by default it continues over TCP, which is many times
 slower and easily goes unnoticed.

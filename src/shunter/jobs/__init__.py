@@ -1,18 +1,26 @@
 """The state of a job, from objects of the cluster and logs: why it does not train, its progress, checkpoints and end.
 
-    job + pods + events + JobSets + Workloads --evidence--> why it does not train        (operator.causes decides)
-    job + pods --training_pods--> the pods that train, by rank        pure
-    job + JobSet + pods --pods_up--> how many ranks are up, of how many; of a mirrored job by its status        pure
-    reports of a program --operator.training_progress--> steps, time left, warnings        pure; progress_text: as text
-    lines of logs --logs.progress, logs.metrics, logs.checkpoints--> the same without reports, metrics, checkpoints        pure
-    job + pods + logs --rank_states, differing_ranks, curves, timeline--> what `describe`, `top` and the page show        pure
-    curves --plot--> text; ages, condition_sentences: ages and conditions as text
-    watches --following--> a display, and how the job ended
+evidence.py               what is read for why a job does not train; operator/causes decides, from it
+finding.py                the job of a name, in any kind, and its pods
+jobsets.py                how many pods the JobSets of all TrainJobs want, and how often all were made anew
+listing.py                all jobs, a row each: cause, ranks that are up, progress, failures
+description.py            one job, in full
+job_view.py               one job, looked at again and again: `top`, `plot`
+training_pods.py          the pods that train, by rank, and their containers
+pods_up.py                how many ranks are up, of how many; of a mirrored job by its status
+rank_states.py            the state of each rank, with or without a pod
+differing_ranks.py        which ranks differ from the others: state, restarts, pace, silence, a metric that is no number
+timeline.py               what happened to a job, in order
+metrics.py, curves.py     what a process reported, and when; metrics as curves; plot.py: curves as text
+progress_text.py          steps and time left in words, from reports (operator/training_progress.py) or logs
+logs/                     the same without reports: progress, metrics and checkpoints by what programs print
+failures.py               what failed, and in whose words: failure_record.py of the operator, last_log_lines.py of the program
+following/                a job watched until its end, for a display
+ages.py                   how long ago, and how long, in few letters
+condition_sentences.py    what a change of a condition means
+masking.py                texts that leave the cluster, without credentials
+deletion.py               deletes a job with all that belongs to it; nothing else here writes to a cluster
 
-    a name --finding--> the job of this name, and its pods        listing, description, job_view: all jobs, one job, one job live
-    failed pods --failures, failure_record, last_log_lines--> the likely cause, with the last log lines
-    texts that leave the cluster --masking--> without credentials        pure
-
-jobsets reads the JobSets of all jobs. `shunter run`, its Python counterpart and the migration use this package.
-Only deletion.py writes to a cluster.
+What decides is pure; evidence, finding, jobsets, job_view, last_log_lines and listing read. `shunter run`, its Python counterpart
+and the migration use this package.
 """

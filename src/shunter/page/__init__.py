@@ -5,7 +5,7 @@
                     sessions.py: credentials, client and views of one viewer; sessions share nothing
     view_refresh.py when a view's objects are watched, read again and its rows made; hidden.py describes missing permissions
     live.py         rows by id, coalesced: a snapshot, then changes                                    no I/O
-    views/          objects + now -> rows of `wire`, a module per view; view.py defines a view         no I/O
+    views/          objects + now -> rows of wire.py, a module per view; view.py defines a view        no I/O
     job_readings.py, cluster_readings.py, conversions.py    what views read beside their watches
     moves.py, move_detail.py    how far the migration of each v1 job is; the page of one of them
     tables.py       the views and other functions by name, imported when first used; calls.py, answers.py: these functions

@@ -1,7 +1,9 @@
 """kubeflow.org/v1 types, a module per kind, and what is decided from a job alone.
 
-pytorch.py and its like           the types of a kind, and `KIND`: its names, roles, container and port
-pytorch_rules.py and its like     what only this kind has: defaults, and what admission refuses or warns of
+pytorch.py, tensorflow.py, mpi.py, xgboost.py, jax.py, paddle.py
+                                  the types of a kind, and `KIND`: its names, roles, container and port
+pytorch_rules.py, tensorflow_rules.py, mpi_rules.py, xgboost_rules.py, jax_rules.py, paddle_rules.py
+                                  what only this kind has: defaults, and what admission refuses or warns of
 defaults.py                       defaults of all kinds: roles, replicas, restartPolicy, the port of the container, cleanPodPolicy
 validation.py                     what admission refuses of all kinds: name, managedBy, containers, numbers of pods
 job.py, job_kind.py, kinds.py     what jobs of all kinds have; what a kind is; the kinds that there are

@@ -13,7 +13,11 @@ builtin/, schema/            the built-in kinds and their rules; schemas of all 
 custom_resources/            CustomResourceDefinitions
 subresources/                scale, binding, eviction, logs, exec
 storage/                     the state, in memory and on disk
-registry.py, discovery.py    what is served, and how clients learn it; openapi.py
+kinds.py, definitions.py     a kind as data; the packaged schemas of built-in kinds and our CRDs
+registry.py, discovery.py    what is served, and how clients learn it; openapi.py; version.py: which Kubernetes this is
+bootstrap.py, backend.py     what a fresh cluster holds; what every request works on: store, kinds, webhooks, clock
+event_versions.py            Events in core/v1 and events.k8s.io/v1
+metrics.py                   /metrics: counts of requests; resource_metrics.py: metrics.k8s.io, for `kubectl top`
 printers/                    what `kubectl get` shows
 status.py                    refusals in kube-apiserver's words
 

@@ -11,4 +11,6 @@ registration.py             the Node object and its heartbeat; draining.py: empt
 ssh/, programs/             what the node brings into pods
 teardown.py, layout.py      removing what is left; where it all is on disk
 process.py                  `shunter node`
+retry_times.py              when what failed is tried again
+descriptors.py, file_watch.py    pipes and terminals in the event loop; waiting for a file to change
 """

@@ -1,5 +1,9 @@
 """The rules, in the order of their verdicts: K by the cluster's objects, T by logs, H by stacks, S by pace.
 
+cluster/, logs/, stacks/, pace/    the rules, a module each
+rule.py                            what a rule is
+carried.py                         verdicts about causes that `operator.causes` has decided
+
 A rule is a module with `RULE` in one of the folders: an id, what it needs, and a pure function. Its cases are data: recordings of
 live jobs in tests/doctor/corpus, with the rule's id in expected.yaml, and small ones and near misses in
 tests/doctor/rule_cases.py, which test_rules.py reads. Further tests of a rule are in tests/doctor/rules, in a file of its name.

@@ -2,7 +2,10 @@
 
 admission, alike        what an API server makes of an object on its way in, and what it refuses
 sides                   v1 job -> pods, TrainJob + runtime -> JobSet -> Jobs -> pods
-effective, hosts, facts what a pod says, so that two can be compared; facts: when two amounts are equal
+effective               what a container sees: variables, command and arguments with their references replaced
+facts                   a pod as facts, so that two can be compared; when two amounts are equal
+hosts                   the names by which pods reach each other, on both sides
+places                  facts that are told of pods and that no field says
 differences             pairs of pods, and where they differ
 values                  what programs read of their own pod, on both sides
 showing                 for people

@@ -4,6 +4,13 @@ Whatever is the user's (role, subnets, image, ...) and was not named becomes a h
 where the schema wants a prefix, and that an annotation of its object explains. Objects with holes pass the schemas, and are not
 to be applied.
 
+job.py          a TrainJob, or a PyTorchJob
+requests.py     what a pod that has a machine for itself requests
+quotas.py       a ResourceQuota for one such job, and defaults for containers
+kueue.py        a queue that admits the job as a whole
+karpenter.py    a pool of one type of machine
+holes.py        values that only the user knows
+
 Tests: tests/sizing/test_manifests.py.
 """
 

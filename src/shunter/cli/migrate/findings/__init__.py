@@ -1,1 +1,7 @@
-"""Findings as verbs show them, and those that the user suppressed. Tests: tests/cli/migrate."""
+"""Findings as verbs show them, and those that the user suppressed.
+
+printing.py        findings on standard error: place, message and remedy
+suppressions.py    what `migration.yaml` and `--accept` let pass
+
+Tests: tests/cli/migrate.
+"""

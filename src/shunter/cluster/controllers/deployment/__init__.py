@@ -4,6 +4,7 @@ Behaves as Kubernetes 1.36's `pkg/controller/deployment`. A plan changes no Repl
 are collected first (`sizes.py`).
 
 plan.py         one look, in the order of its rules
+controller.py   the shell: what the plan sees, from the shared caches
 bounds.py       maxSurge and maxUnavailable
 sizes.py        how large each ReplicaSet should be now: rollout, scaling
 history.py      versions, revision numbers, revisionHistoryLimit

@@ -4,8 +4,11 @@ layout     how the source is written: keys, styles, and which comment belongs to
 origins    from which field of the source each field of a result comes (the ledger's rows say it)
 scalars    single values: lifted from the source, or quoted so that every reader agrees
 writer     a manifest
+anchors    blocks that stand in it more than once (`&env`, `*env`)
 job        a job's documents
+katib      what an Experiment of Katib says about its trials
 files      files, streams and directories of them
+sizes      how long v1 jobs were, and what became of them
 
 Tests: tests/migrate/conversion/emit; tests/scenarios/migrate, whose results are compared byte by byte.
 """

@@ -12,7 +12,8 @@ names, metadata       the name of the TrainJob; namespace, labels and annotation
 roles, owners         roles of which nothing becomes; who made the job or looks after it
 admission             what v1's admission has against the job
 trainer, profiles     what the TrainJob says itself; whether a shipped runtime does
-pods/, programs/      pod templates; what programs say and read        ssh, pytorch/    of MPIJobs; of PyTorchJobs
+pods/, programs/      pod templates; what programs say and read
+ssh, pytorch/         how mpirun of a converted MPIJob reaches its nodes; rules of PyTorchJobs
 
 Tests: tests/scenarios/migrate, a folder an area; tests/migrate/conversion/rules.
 """

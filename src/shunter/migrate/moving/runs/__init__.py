@@ -3,7 +3,7 @@
     job + pods + logs + metric sources --observation--> Run --comparison--> Comparison        all of it pure
     conversion --trial--> objects of a trial run
 
-record.py          a run as a value, also in a file: the baseline
+record.py          a run as a value, also in a file: the baseline; observation.py: made of a job, its pods and logs
 sources.py, mlflow.py, tensorboard.py, reading.py    where metrics come from: `--metrics`; MLflow; event files; the cluster
 comparison.py      which aspects are equal, within tolerance or different, and the verdict
 learning.py        which metrics of two runs are paired; integrity.py: whether processes trained together

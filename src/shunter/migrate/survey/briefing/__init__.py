@@ -5,6 +5,8 @@ decision       verdict, waves, checklist, success metrics
 front_page     the page itself, as HTML
 front_text     the same as Markdown
 job_page       one job: decision, proof, findings, commands, both manifests
+job_commands   what to type next about one job
 sdk_page       TrainingClient to TrainerClient, call by call
+masking        manifests without credentials, for these pages
 site           all files
 """

@@ -1,5 +1,12 @@
 """The job kinds that the operator serves: every module here that says `FRAMEWORK` serves one.
 
+pytorch.py       MASTER_ADDR, RANK and PET_*; elastic Workers
+tensorflow.py    TF_CONFIG; the Chief decides about the end
+mpi.py           a launcher that starts processes in workers (operator/training/mpi)
+xgboost.py       MASTER_ADDR, WORKER_ADDRS: Workers meet the Master
+jax.py           COORDINATOR_ADDRESS, NUM_PROCESSES, PROCESS_ID
+paddle.py        PADDLE_*: collective, or with parameter servers
+
 Tests: tests/operator/training/frameworks; what several kinds share in tests/operator/training/test_kinds.py;
 tests/recordings/v1.
 """

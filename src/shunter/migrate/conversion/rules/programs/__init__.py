@@ -6,8 +6,9 @@ hosts, built_names              host names of v1, written out or put together
 container_names                 the training container's name of v1
 ports_of_v1, ports_of_v2        ports at which pods meet
 lookups, peer_lookups           the Master, or all peers, looked up in DNS
-peers_in_shell, peers_in_python what shells and Python make of the answers: statements; answers_in_expressions, answers_in_calls:
-                                what an expression, and a call, holds of them; peer_numbers: which numbers and ranks that are
+peers_in_shell, peers_in_python    what shells and Python make of the answers: which ranks, and which numbers of them
+answers_in_expressions, answers_in_calls    what an expression, and a call, of Python holds of the answers
+peer_numbers                    which names mean a rank, or a number of ranks
 programs_as_written             programs that Python code holds as texts
 downward_files                  files of the downward API
 cluster_requests                kubectl and the API, asked for what v1 made

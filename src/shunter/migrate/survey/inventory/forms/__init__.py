@@ -1,5 +1,10 @@
 """The inventory as files: `written(fleet) -> str`, the same bytes for the same fleet.
 
+csv.py         a line a job, for spreadsheets
+json.py        for programs
+markdown.py    figures, then a table of the jobs
+html.py        one page
+
 Tests: tests/migrate/survey/inventory/test_fleet.py.
 """
 
