@@ -63,11 +63,12 @@ def access_review(user: User, attributes: Json) -> Json:
 
 
 def unverified_claims(token: str) -> Json:
-    """What a JSON web token says of itself; nobody here has checked its signature. Empty for what is none."""
+    """What a JSON web token says of itself; nobody here has checked its signature. Empty for what is none, also for one that is
+    nested without end."""
     try:
         body = token.split(".")[1]
         claims = msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-    except (IndexError, ValueError, msgspec.DecodeError):
+    except (IndexError, ValueError, RecursionError):
         return {}
     return claims if isinstance(claims, dict) else {}
 
