@@ -54,11 +54,14 @@ def decoded(body: bytes, view: type[T] | None) -> T:
 
 
 def decoded_page(body: bytes, view: type[T] | None) -> Page[T]:
-    """A page, decoded in one go; only when that fails, object by object."""
+    """A page, decoded in one go; only when that fails, object by object. ConnectionProblem when it is something else."""
     try:
         listed = cast("_List[T]", decoder(_List[_type(view)]).decode(body))  # type: ignore[misc]
     except msgspec.ValidationError:
-        return _sifted_page(body, view)
+        try:
+            return _sifted_page(body, view)
+        except msgspec.DecodeError as error:
+            raise ConnectionProblem(f"The server's list is not as expected: {error}.") from error
     except msgspec.DecodeError as error:
         raise ConnectionProblem(f"The server's list is not JSON: {error}.") from error
     return Page(listed.items or [], listed.metadata.resource_version, listed.metadata.next)

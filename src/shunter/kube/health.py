@@ -31,14 +31,17 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address | None:
-    """`:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` and empty text mean not at all. InputError for anything else."""
+    """`:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` and empty text mean not at all. InputError for anything else, also for an
+    address of IPv6 without brackets: which of its colons begins the port is not to be told."""
     if text in ("", "0"):
         return None
-    host, colon, port = text.rpartition(":")
+    written, colon, port = text.rpartition(":")
+    host = written[1:-1] if written.startswith("[") and written.endswith("]") else written
     number = whole_number(port)
-    if not colon or number is None or number > 65535:
-        raise InputError(f"{text!r} is not an address to listen on.", "Write HOST:PORT or :PORT, or 0 for none.")
-    return Address(host.strip("[]"), number)
+    is_host = not any(char in "[]" or char.isspace() for char in host) and (":" not in host or host != written)
+    if not colon or not is_host or number is None or number > 65535:
+        raise InputError(f"{text!r} is not an address to listen on.", "Write HOST:PORT, [IPV6]:PORT or :PORT, or 0 for none.")
+    return Address(host, number)
 
 
 class Answer(NamedTuple):

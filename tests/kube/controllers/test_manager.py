@@ -17,13 +17,12 @@ from kube.peer import Peer
 from shunter.api.core import ConfigMap, Pod
 from shunter.api.meta import controller_reference
 from shunter.api.resources import CONFIG_MAPS, PODS
-from shunter.errors import EnvironmentProblem, InputError
+from shunter.errors import EnvironmentProblem
 from shunter.kube.cache.store import Store, by_controller_uid
 from shunter.kube.client import Client
 from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.controllers.manager import LeadershipLost, Manager
 from shunter.kube.controllers.plan import Create, Failure, Key, Note, Plan, Ref, StatusWrite
-from shunter.kube.health import parse_address
 from shunter.kube.transports.measured import CountingTransport
 
 PODS_AT, CONFIG_MAPS_AT = "/api/v1/pods", "/api/v1/configmaps"
@@ -375,20 +374,6 @@ async def test_who_cannot_renew_stops_writing_before_another_may_lead(
         with pytest.raises(LeadershipLost), caplog.at_level(logging.CRITICAL):
             await asyncio.wait_for(asyncio.shield(task), 5)
         assert not manager._may_write()
-
-
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [("0", None), ("", None), (":8080", ("", 8080)), ("127.0.0.1:1", ("127.0.0.1", 1)), ("[::1]:443", ("::1", 443))],
-)
-def test_addresses_are_read_as_in_gos_flags(text: str, address: tuple[str, int] | None) -> None:
-    assert parse_address(text) == address
-
-
-@pytest.mark.parametrize("text", ["8080", "host:port", ":70000"])
-def test_an_address_that_is_none_is_the_users_mistake(text: str) -> None:
-    with pytest.raises(InputError, match="is not an address"):
-        parse_address(text)
 
 
 async def test_a_taken_port_is_said_with_a_remedy(client: Client, peer: Peer) -> None:
