@@ -16,6 +16,6 @@
     serving.py      starts it; record.py is the file by which other commands find it; freed_memory.py
     assets.py       the page itself (assets/): ES modules, style sheet, shell
 
-Tests are in tests/page, those with a browser in tests/page/browser; moves.py and move_detail.py in
+Tests are in tests/page, those with a browser in tests/page/browser; conversions.py, moves.py and move_detail.py in
 tests/page/views/test_migration.py.
 """
