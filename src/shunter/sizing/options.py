@@ -21,7 +21,7 @@ MOST_NODES: Final = 64
 LEAST_PARAMETERS: Final = 10**6
 """Below that a unit was forgotten."""
 _MAGNITUDES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
-_MAGNITUDE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmbt]?)", re.ASCII | re.IGNORECASE)
+_MAGNITUDE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)([kmbt]?)", re.ASCII | re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)

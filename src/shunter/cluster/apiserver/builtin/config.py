@@ -25,6 +25,8 @@ _NEEDED_KEYS = {
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
 }
+_JSON_NAMES = {list: "array", str: "string", bool: "bool"}
+_GO_MAP = "map[string]interface {}"
 
 
 def kinds() -> list[Kind]:
@@ -94,7 +96,7 @@ def _secret_errors(secret: Json, old: Json | None) -> list[FieldError]:
     if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & data.keys():
         errors += [required("data[username]"), required("data[password]")]
     for key in _NEEDED_KEYS.get(kind, ()):
-        if key not in data:
+        if key not in data or (key == "ssh-privatekey" and not data[key]):
             errors.append(required(f"data[{key}]"))
         elif key.startswith(".docker"):
             errors += _json_errors(data[key], f"data[{key}]")
@@ -112,10 +114,20 @@ def _json_errors(encoded: str, field: str) -> list[FieldError]:
     if not encoded:
         return [invalid(field, "<secret contents redacted>", "unexpected end of JSON input")]
     try:
-        parsed: Any = json.loads(base64.b64decode(encoded))
+        parsed: Any = json.loads(base64.b64decode(encoded), parse_constant=_refuse_constant)
     except ValueError as error:
         return [invalid(field, "<secret contents redacted>", str(error))]
-    return [] if isinstance(parsed, dict) else [invalid(field, "<secret contents redacted>", "json: not an object")]
+    except RecursionError:
+        return [invalid(field, "<secret contents redacted>", "exceeded max depth")]
+    if parsed is None or isinstance(parsed, dict):
+        return []
+    name = _JSON_NAMES.get(type(parsed), "number")
+    return [invalid(field, "<secret contents redacted>", f"json: cannot unmarshal {name} into Go value of type {_GO_MAP}")]
+
+
+def _refuse_constant(name: str) -> None:
+    """NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(f"invalid character '{name[0]}' looking for beginning of value")
 
 
 def _size(encoded: str) -> int:
