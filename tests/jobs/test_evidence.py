@@ -25,7 +25,7 @@ from job_evidence import (
     workload,
 )
 from shunter.jobs.description import description
-from shunter.jobs.evidence import NOT_UP, JobCause, completed, evidence_of, why_of_all
+from shunter.jobs.evidence import NOT_UP, JobCause, completed, evidence_of, job_causes
 from shunter.jobs.listing import Row
 from shunter.jobs.pods_up import is_well, up
 from shunter.kube.client import Client
@@ -91,7 +91,7 @@ def pod(of: Json) -> Json:
 
 
 async def why(server: Lists, job: Json) -> JobCause:
-    return (await why_of_all(Client(server), [job], "", NOW))[job["metadata"]["uid"]]
+    return (await job_causes(Client(server), [job], "", NOW))[job["metadata"]["uid"]]
 
 
 def plurals(server: Lists) -> list[str]:
@@ -103,7 +103,7 @@ async def test_for_jobs_that_are_finished_or_suspended_nothing_is_read() -> None
     done = v1_job(conditions=[{"type": "Succeeded", "status": "True"}])
     held = v2_job(spec={"suspend": True})
     held["metadata"]["uid"] = "u-held"
-    found = await why_of_all(Client(server), [done, held], "", NOW)
+    found = await job_causes(Client(server), [done, held], "", NOW)
     assert server.asked == []
     assert {uid: one.cause.word for uid, one in found.items() if one.cause} == {"u-held": "Suspended"}
 
@@ -117,7 +117,7 @@ async def test_why_a_job_failed_does_not_depend_on_other_jobs_that_keep_no_recor
     silent["metadata"] |= {"name": "silent", "uid": "u-silent"}
     ended = {"exitCode": 1, "reason": "Error", "finishedAt": ago(9)}
     pod_of_both = v1_pod("master", 0, phase="Failed", containerStatuses=[{"name": "pytorch", "state": {"terminated": ended}}])
-    found = await why_of_all(Client(Lists(pods=[pod(pod_of_both)])), [recorded, silent], "", NOW)
+    found = await job_causes(Client(Lists(pods=[pod(pod_of_both)])), [recorded, silent], "", NOW)
     cause = found["u-j"].cause
     assert cause is not None
     assert (cause.word, cause.text) == ("ValueError", "exit code 1: ValueError: no data")
@@ -268,7 +268,7 @@ async def test_a_thousand_jobs_cost_as_many_requests_as_one() -> None:
         job["metadata"].update(name=f"j{number}", uid=f"u-{number}", namespace=f"n{number % 100}")
         jobs.append(job)
     server = Lists()
-    assert len(await why_of_all(Client(server), jobs, "", NOW)) == 1000
+    assert len(await job_causes(Client(server), jobs, "", NOW)) == 1000
     assert plurals(server) == ["pods", "events"]
 
 
@@ -315,7 +315,7 @@ async def test_a_cluster_without_kueue_and_workloads_that_may_not_be_read_are_to
 async def test_workloads_that_may_not_be_read_leave_the_answer_about_other_jobs_as_it_is() -> None:
     full = [pod(v1_pod("master", **running())), pod(v1_pod("worker", **running()))]
     server = Lists(("kueue.x-k8s.io/v1beta2",), workloads=None, pods=full)
-    found = await why_of_all(Client(server), [v1_job(), queued("u-queued")], "", NOW)
+    found = await job_causes(Client(server), [v1_job(), queued("u-queued")], "", NOW)
     assert found["u-j"] == JobCause(None, up=2)
 
 
@@ -383,7 +383,7 @@ async def test_a_kind_of_others_that_fails_does_not_take_the_list_away() -> None
     held = pod(v1_pod("master", **unplaced(NO_GPU)))
     server = Broken(("kueue.x-k8s.io/v1beta2",), pods=[held])
     client = Client(server, retry=RetryPolicy(attempts=1))
-    found = await why_of_all(client, [v1_job(0), queued("u-queued")], "", NOW)
+    found = await job_causes(client, [v1_job(0), queued("u-queued")], "", NOW)
     assert {uid: one.cause.word for uid, one in found.items() if one.cause} == {"u-j": "Unschedulable", "u-queued": "Queued"}
 
 

@@ -12,7 +12,7 @@ from shunter.cli.output.diagnosed import diagnosed
 from shunter.jobs.description import description
 from shunter.jobs.evidence import JobCause
 from shunter.jobs.failure_record import as_json, cause_of_end, cell, failure_record, heading, lines
-from shunter.jobs.failures import NamedCause, cause_and_remedy, why_failed
+from shunter.jobs.failures import NamedCause, cause_and_remedy, failure_cause
 from shunter.jobs.listing import Row
 from shunter.operator.causes import Evidence
 from shunter.operator.overview import overview
@@ -104,14 +104,14 @@ def test_the_cause_of_the_end_is_the_first_of_the_last_that_is_no_victim() -> No
     ],
 )
 def test_the_word_of_a_failure_is_its_exception_else_how_it_ended(said: str, word: str) -> None:
-    found = why_failed(job(failure(exitCode=1, message=said), **FAILED), [], [], {})
+    found = failure_cause(job(failure(exitCode=1, message=said), **FAILED), [], [], {})
     assert (found.word, found.rank) == (word, 1)
     assert found.sentence.endswith(f"exit code 1{f': {said}' if said else ''}")
 
 
 def test_a_failed_job_whose_pods_and_events_are_gone_has_its_cause_as_headline() -> None:
     ended = job(failure(at=9), **FAILED)
-    assert why_failed(ended, [], [], {}).sentence == KILLED_SHORT
+    assert failure_cause(ended, [], [], {}).sentence == KILLED_SHORT
     text = [*description(ended, Evidence(), {}, NOW)]
     assert text[1:4] == [
         "  State    Failed (PyTorchJobFailed)",
@@ -126,9 +126,9 @@ def test_the_line_of_the_record_is_the_cause_also_where_an_event_has_other_words
     told = f"{KILLED}. Last log lines:\nRuntimeError: cleaning up"
     event = {"reason": "RankFailed", "message": told, "involvedObject": {"uid": "u-j"}, "lastTimestamp": ago(9)}
     ended = job(failure(message="ValueError: no data"), **FAILED)
-    assert why_failed(ended, [], [event], {}) == why_failed(ended, [], [], {})
+    assert failure_cause(ended, [], [event], {}) == failure_cause(ended, [], [], {})
     silent = job(failure(), **FAILED)
-    assert why_failed(silent, [], [event], {}).text.endswith(": RuntimeError: cleaning up")
+    assert failure_cause(silent, [], [event], {}).text.endswith(": RuntimeError: cleaning up")
 
 
 def test_a_diagnosis_is_the_only_headline_and_the_message_of_the_job_comes_after() -> None:

@@ -7,7 +7,7 @@ import pytest
 from failed_job import NOW, PODS, failed_pod, job
 from shunter.api.meta import Json
 from shunter.jobs.description import description
-from shunter.jobs.failures import failure_lines, why_failed
+from shunter.jobs.failures import failure_cause, failure_lines
 from shunter.operator.causes import Evidence
 
 
@@ -24,16 +24,18 @@ def test_the_last_words_are_those_of_the_pod_that_failed_first() -> None:
 def test_of_pods_that_failed_alike_one_tells_its_last_words_that_has_some() -> None:
     near = [PODS[1], failed_pod("j-master-0", "master", "2026-01-01T00:00:02Z")]
     gone = {"worker-0": ['(no log: pods "j-worker-0" not found)']}
-    assert why_failed(job(), near, [], {**gone, "master-0": ["ValueError: x"]}).sentence == "master-0: exit code 1: ValueError: x"
+    assert (
+        failure_cause(job(), near, [], {**gone, "master-0": ["ValueError: x"]}).sentence == "master-0: exit code 1: ValueError: x"
+    )
     lines = failure_lines(job(), near, {**gone, "master-0": ["ValueError: x"]})
     assert lines[1] == "| ValueError: x"
     assert sum(line.startswith("pod ") for line in lines) == len(near), "each fault is told once"
     silent = {"worker-0": [], "master-0": ["error: --global-batch 7 must be a multiple of 2 ranks."]}
-    assert why_failed(job(), near, [], silent).sentence == f"master-0: exit code 1: {silent['master-0'][0]}", (
+    assert failure_cause(job(), near, [], silent).sentence == f"master-0: exit code 1: {silent['master-0'][0]}", (
         "often rank 0 alone says it"
     )
     lost = {**gone, "master-0": LOST}
-    assert why_failed(job(), near, [], lost).sentence == "worker-0: exit code 1", "the end of a peer is no cause"
+    assert failure_cause(job(), near, [], lost).sentence == "worker-0: exit code 1", "the end of a peer is no cause"
 
 
 def test_what_a_missing_package_needs_stands_below_the_last_words() -> None:
@@ -47,7 +49,7 @@ LOST = ["Traceback (most recent call last):", "  x", "RuntimeError: [..] Connect
 
 
 def test_the_headline_of_a_failure_is_the_exception_of_the_rank_that_failed() -> None:
-    line = why_failed(job(), PODS, [], {"worker-0": TRACEBACK, "master-0": LOST}).sentence
+    line = failure_cause(job(), PODS, [], {"worker-0": TRACEBACK, "master-0": LOST}).sentence
     assert line == "worker-0: exit code 1: ValueError: no such layer"
     limit = "Job j has failed because it has reached the specified backoff limit"
     text = "\n".join(description(job(), Evidence(pods=PODS), {"worker-0": TRACEBACK}, NOW))
@@ -57,36 +59,40 @@ def test_the_headline_of_a_failure_is_the_exception_of_the_rank_that_failed() ->
 
 def test_a_rank_that_lost_its_peer_is_not_the_headline_though_it_ended_first() -> None:
     """The times of containers are whole seconds, and a peer's loss is seen at once."""
-    line = why_failed(job(), PODS, [], {"worker-0": LOST, "master-0": TRACEBACK}).sentence
+    line = failure_cause(job(), PODS, [], {"worker-0": LOST, "master-0": TRACEBACK}).sentence
     assert line == "master-0: exit code 1: ValueError: no such layer"
     assert failure_lines(job(), PODS, {"worker-0": LOST, "master-0": TRACEBACK})[0].startswith("pod j-master-0")
 
 
 def test_when_all_lost_their_peers_the_first_is_the_headline() -> None:
-    assert why_failed(job(), PODS, [], {"worker-0": LOST, "master-0": LOST}).sentence.startswith(
+    assert failure_cause(job(), PODS, [], {"worker-0": LOST, "master-0": LOST}).sentence.startswith(
         "worker-0: exit code 1: RuntimeError"
     )
 
 
 def test_a_failure_long_after_the_first_is_not_its_cause() -> None:
     late = failed_pod("j-master-0", "master", "2026-01-01T00:05:00Z")
-    assert why_failed(job(), [late, PODS[1]], [], {"worker-0": LOST, "master-0": TRACEBACK}).sentence.startswith("worker-0")
+    assert failure_cause(job(), [late, PODS[1]], [], {"worker-0": LOST, "master-0": TRACEBACK}).sentence.startswith("worker-0")
 
 
 def test_what_torchrun_says_of_its_child_is_not_the_headline() -> None:
     summary = [*TRACEBACK, "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "  error_file: <N/A>", "====="]
-    assert why_failed(job(), PODS[1:], [], {"worker-0": summary}).sentence == "worker-0: exit code 1: ValueError: no such layer"
+    assert (
+        failure_cause(job(), PODS[1:], [], {"worker-0": summary}).sentence == "worker-0: exit code 1: ValueError: no such layer"
+    )
 
 
 @pytest.mark.parametrize("words", ["error: --global-batch 7 must be a multiple of 2 ranks.", "train.py: error: no option --lrr"])
 def test_what_a_program_says_that_refuses_its_input_is_the_headline(words: str) -> None:
     launcher = "E1126 03:41:13.634000 3 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2) local_rank: 0"
-    line = why_failed(job(), PODS[1:], [], {"worker-0": ["reading", words, launcher]}).sentence
+    line = failure_cause(job(), PODS[1:], [], {"worker-0": ["reading", words, launcher]}).sentence
     assert line == f"worker-0: exit code 1: {words}"
 
 
 def test_a_log_that_cannot_be_read_is_not_the_headline() -> None:
-    assert why_failed(job(), PODS[1:], [], {"worker-0": ["(no log: pods/log is forbidden)"]}).sentence == "worker-0: exit code 1"
+    assert (
+        failure_cause(job(), PODS[1:], [], {"worker-0": ["(no log: pods/log is forbidden)"]}).sentence == "worker-0: exit code 1"
+    )
 
 
 def test_when_the_pods_are_gone_the_first_event_of_how_one_ended_is_the_headline() -> None:
@@ -95,14 +101,14 @@ def test_when_the_pods_are_gone_the_first_event_of_how_one_ended_is_the_headline
         return {"reason": "ExitedWithCode", "message": f"Pod: n.{name} exited with code 1", "lastTimestamp": at, **about}
 
     events = [exited("j-master-0", "2026-01-01T00:00:09Z"), exited("j-worker-0", "2026-01-01T00:00:01Z")]
-    assert why_failed(job(), [], events, {}).sentence == "Pod: n.j-worker-0 exited with code 1"
+    assert failure_cause(job(), [], events, {}).sentence == "Pod: n.j-worker-0 exited with code 1"
 
 
 def test_the_exception_that_the_operator_kept_of_a_pod_that_is_gone_is_the_headline() -> None:
     about = {"lastTimestamp": "2026-01-01T00:00:09Z", "involvedObject": {"uid": "u"}, "metadata": {}}
     told = "pod j-worker-0, container pytorch: Error, exit code 1. Last log lines:\nhello\nValueError: no data\nbye"
     exited = {"reason": "ExitedWithCode", "message": "Pod: n.j-worker-0 exited with code 1", **about}
-    line = why_failed(job(), [], [exited, {"reason": "RankFailed", "message": told, **about}], {}).sentence
+    line = failure_cause(job(), [], [exited, {"reason": "RankFailed", "message": told, **about}], {}).sentence
     assert line == "pod j-worker-0, container pytorch: Error, exit code 1: ValueError: no data"
 
 
@@ -110,7 +116,7 @@ def test_a_job_that_missed_its_deadline_is_not_headed_by_how_its_pods_were_ended
     late = job()
     message = "Job j has failed because it was active longer than specified deadline"
     late["status"]["conditions"][-1]["message"] = message
-    assert why_failed(late, PODS, [], {"worker-0": TRACEBACK}).sentence == message
+    assert failure_cause(late, PODS, [], {"worker-0": TRACEBACK}).sentence == message
     text = "\n".join(description(late, Evidence(pods=PODS), {}, NOW))
     assert text.split("Conditions")[0].count(message) == 1
 
@@ -120,7 +126,7 @@ def test_a_rank_that_was_restarted_long_ago_and_runs_is_not_the_headline() -> No
     (status,) = again["status"]["containerStatuses"]
     status |= {"state": {"running": {"startedAt": "2025-12-31T00:01:00Z"}}, "lastState": status["state"], "restartCount": 1}
     again["status"]["phase"] = "Running"
-    assert why_failed(job(), [again, PODS[0]], [], {"master-0": TRACEBACK}).sentence.startswith(
+    assert failure_cause(job(), [again, PODS[0]], [], {"master-0": TRACEBACK}).sentence.startswith(
         "master-0: exit code 1: ValueError"
     )
 
@@ -162,7 +168,7 @@ def pod_that_ended(*, code: int = 1, deleted: bool = False, **status: Any) -> di
 )
 def test_a_rank_that_was_stopped_from_outside_is_not_said_to_have_failed(pod: dict[str, Any], log: list[str], words: str) -> None:
     assert failure_lines(job(), [pod], {"worker-0": log}) == [f"pod j-worker-0, container pytorch: {words}"]
-    assert why_failed(job(), [pod], [], {"worker-0": log}).sentence == f"worker-0: {words}"
+    assert failure_cause(job(), [pod], [], {"worker-0": log}).sentence == f"worker-0: {words}"
     described = [*description(job(), Evidence(pods=[pod]), {"worker-0": log}, NOW)]
     assert "Stopped from outside" in described
     assert not any("Faults" in line for line in described)
@@ -185,5 +191,5 @@ def test_what_failed_comes_before_those_that_were_stopped_for_it() -> None:
     cause = failed_pod("j-master-0", "master", "2026-01-01T00:00:01Z")
     logs = {"master-0": ["ValueError: no data"], "worker-0": TORCHRUN_TRACEBACK}
     stopped = pod_that_ended(deleted=True)
-    assert why_failed(job(), [stopped, cause], [], logs).sentence == "master-0: exit code 1: ValueError: no data"
+    assert failure_cause(job(), [stopped, cause], [], logs).sentence == "master-0: exit code 1: ValueError: no data"
     assert "Faults, the likely cause first" in [*description(job(), Evidence(pods=[stopped, cause]), logs, NOW)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from job_evidence import v1_job, v1_pod, v2_job, v2_pod
-from shunter.jobs.pods_up import up, wanted
+from shunter.jobs.pods_up import requested_ranks, up
 
 Json = dict[str, Any]
 RUNS: Json = {"phase": "Running", "containerStatuses": [{"name": "node", "state": {"running": {}}}]}
@@ -43,7 +43,7 @@ def group(name: str, replicas: int = 1, parallelism: int | None = None) -> Json:
     ],
 )
 def test_the_number_wanted(job: Json, groups: list[Json] | None, expected: int | None) -> None:
-    assert wanted(job, {"spec": {"replicatedJobs": groups}} if groups else None) == expected
+    assert requested_ranks(job, {"spec": {"replicatedJobs": groups}} if groups else None) == expected
 
 
 def test_what_runs_with_all_its_containers_is_up() -> None:

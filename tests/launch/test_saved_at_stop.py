@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shunter.jobs.progress_text import where_stopped
+from shunter.jobs.progress_text import stop_position
 from shunter.launch.checkpoints.location import CheckpointLocation
 from shunter.launch.checkpoints.saved import SavedStep
 from shunter.launch.saved_at_stop import StoppedCheckpoints, read_saved, stop_sentence
@@ -114,4 +114,4 @@ STOPPED = {
 
 @pytest.mark.parametrize(("found", "words"), STOPPED.values(), ids=STOPPED)
 def test_a_suspended_job_says_where_it_goes_on(found: Progress | None, words: str) -> None:
-    assert where_stopped(found) == words
+    assert stop_position(found) == words

@@ -10,7 +10,7 @@ from shunter.api.core import container_statuses
 from shunter.api.meta import Json, Struct
 from shunter.api.rank_failures import RankFailure
 from shunter.doctor.lines import Error, Line, errors, is_warning, parsed, parsed_end
-from shunter.jobs.failure_record import failure_record, kept_words, last_to_fail
+from shunter.jobs.failure_record import failure_record, last_to_fail, recorded_log
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.causes.events import event_time
 from shunter.operator.diagnosis import ERROR_LINE, KILLED, RANK_FAILED, faults, is_victim, recorded_failure, without_launcher
@@ -150,7 +150,9 @@ def recorded(job: Json, events: Sequence[Json]) -> list[Ending]:
     if record is None:
         return [ending for event in own if (ending := _of_event(job, event)) is not None]
     words = dict(map(recorded_failure, own))
-    return [_of_record(one, kept_words(one, words) or one.message.splitlines()) for one in last_to_fail(record) if one.container]
+    return [
+        _of_record(one, recorded_log(one, words) or one.message.splitlines()) for one in last_to_fail(record) if one.container
+    ]
 
 
 def _of_record(failure: RankFailure, words: Sequence[str]) -> Ending:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_SUFFIX, LAUNCHER
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import requested_ranks
 from shunter.operator.overview import Member, Members
 
 
@@ -48,7 +48,7 @@ def launcher_trains(job: Json, pods: Sequence[Json], jobset: Json | None, hosts:
         # The pod with the last rank is another than the launcher's.
         is_beside = any(one.role != LAUNCHER and one.rank == nodes - 1 for one in _members(job, pods))
         return False if is_beside and nodes > 1 else None
-    beside = wanted(job, jobset, without=(LAUNCHER,))
+    beside = requested_ranks(job, jobset, without=(LAUNCHER,))
     if not beside:
         return True
     return {nodes: False, nodes - 1: True}.get(beside) if nodes > 1 else None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import LAUNCHER
 from shunter.doctor.launcher import launcher_trains
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
 from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
 
@@ -72,7 +72,7 @@ def rank_count(
         if not nodes:
             return 0
     else:
-        nodes = wanted(job, jobset, without=_without_ranks(trains)) or wanted(job, jobset) or 0
+        nodes = requested_ranks(job, jobset, without=_without_ranks(trains)) or requested_ranks(job, jobset) or 0
     return max(len({rank for ranks in found.values() for rank in ranks}), nodes * size)
 
 

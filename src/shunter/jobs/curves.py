@@ -28,9 +28,9 @@ class CurvePoint(Struct, frozen=True, array_like=True):
 
     x: float
     value: float | None
-    """None for what is no finite number: the curve has a gap there."""
+    """None if it is not finite: the curve has a gap there."""
     time: float | None = None
-    """Seconds since 1970; None when nobody noted it."""
+    """Seconds since 1970; None if unknown."""
 
 
 class Curve(Struct, frozen=True):
@@ -59,35 +59,35 @@ def curves(series: Iterable[Series], name: str) -> list[Curve]:
         longest[one.source] = max(longest.get(one.source, 0), len(one.points))
     source = max(longest, key=lambda each: (longest[each], each != "log"), default=None)
     chosen = sorted((one for one in named if one.source == source), key=lambda one: (one.rank is not None, one.rank or 0))
-    found = (_curve(one) for one in _one_a_rank(chosen))
+    found = (_curve(one) for one in _longest_of_each_rank(chosen))
     return [curve for curve in found if curve.points][:MOST_CURVES]
 
 
-def with_report(seen: Sequence[Series], job: Json) -> tuple[Series, ...]:
-    """The series that were seen before with the report in the job's status. A report that was seen adds nothing; one of an
-    earlier step (after a restart) replaces those from there on."""
+def with_report(series: Sequence[Series], job: Json) -> tuple[Series, ...]:
+    """The series, continued by the report in the job's status. A report that they already have adds nothing; one of an earlier
+    step (after a restart) replaces those from there on."""
     reported = reported_metrics(job)
     time = moment((job.get("status", {}).get("trainerStatus") or {}).get("lastUpdatedTime"))
     at = reported.get("step")
     is_counted = at is None or finite(at) is None
-    by_name = {one.name: one for one in seen}
+    by_name = {one.name: one for one in series}
     for name, value in reported.items():
         if NOT_METRICS.search(name) or name.startswith("checkpoint."):
             continue
         before = by_name.get(name)
         points = before.points if before is not None and before.is_counted == is_counted else ()
         stamp = time.timestamp() if time else None
-        where = float(len(points) + 1) if at is None or is_counted else at
-        point = Point((where,), finite(value), stamp)
+        x = float(len(points) + 1) if at is None or is_counted else at
+        point = Point((x,), finite(value), stamp)
         if points and _is_same_report(points[-1], point, is_counted=is_counted):
             continue
-        kept = tuple(continued((*points, point)))
-        by_name[name] = Series(name=name, source="trainerStatus", is_counted=is_counted, points=kept)
+        merged = tuple(continued((*points, point)))
+        by_name[name] = Series(name=name, source="trainerStatus", is_counted=is_counted, points=merged)
     return tuple(by_name.values())
 
 
 def _is_same_report(last: Point, point: Point, *, is_counted: bool) -> bool:
-    """Whether a report was seen before. Times have whole seconds, and several reports fit into one."""
+    """Whether both are the same report. Times have whole seconds, and several reports fit into one."""
     return (last.time, last.value) == (point.time, point.value) and (is_counted or last.at == point.at)
 
 
@@ -119,7 +119,7 @@ def _x(point: Point, widest: int, steps: float) -> float:
     return point.at[0] if widest == 1 else point.at[0] + point.at[1] / steps
 
 
-def _one_a_rank(series: Iterable[Series]) -> Iterator[Series]:
+def _longest_of_each_rank(series: Iterable[Series]) -> Iterator[Series]:
     """The longest series of each rank: a process may write a metric with steps and without."""
     longest: dict[int | None, Series] = {}
     for one in series:

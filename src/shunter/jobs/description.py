@@ -11,9 +11,9 @@ from shunter.jobs.ages import age, duration
 from shunter.jobs.failure_record import cell, failure_record, heading
 from shunter.jobs.failure_record import lines as failure_lines_of
 from shunter.jobs.failures import NamedCause, cause_and_remedy, failure_lines, stop_text
-from shunter.jobs.pods_up import up, wanted
+from shunter.jobs.pods_up import requested_ranks, up
 from shunter.jobs.progress_text import lines as progress_lines
-from shunter.jobs.progress_text import where_stopped
+from shunter.jobs.progress_text import stop_position
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_count, event_time
 from shunter.operator.diagnosis import RANK_FAILED, faults, recorded_failure
@@ -27,12 +27,12 @@ def description(
     evidence: Evidence,
     logs: dict[str, list[str]],
     now: datetime,
-    how_far: Progress | None = None,
-    beside: Iterable[tuple[str, str]] = (),
+    progress: Progress | None = None,
+    details: Iterable[tuple[str, str]] = (),
     named: NamedCause | None = None,
 ) -> Iterator[str]:
-    """Everything `shunter describe` says of a job, line by line. `how_far` is its training, where that is known; `beside` is what
-    else is known of it, each with its title, and left out where empty; `named` is the diagnosis of a job that failed."""
+    """Everything that `shunter describe` shows of a job, line by line. `progress` is that of its training, if known; `details`
+    are further lines, each with its title; empty ones are left out; `named` is the diagnosis of a failed job."""
     row = overview(job)
     pods = [pod for pod in evidence.pods if is_pod_of(job, pod)]
     events = events_about(job, pods, evidence)
@@ -46,13 +46,13 @@ def description(
         yield f"           {remedy}"
     if row.message and row.message != why:
         yield f"           {row.message}"
-    yield from _why_lines(job, evidence, now, where_stopped(how_far) if row.state == "Suspended" else "")
-    if how_far is not None:
-        yield from progress_lines(how_far, pods, now, is_running=row.is_running)
-    yield from (f"  {title:<8} {text}" for title, text in beside if text)
+    yield from _cause_lines(job, evidence, now, stop_position(progress) if row.state == "Suspended" else "")
+    if progress is not None:
+        yield from progress_lines(progress, pods, now, is_running=row.is_running)
+    yield from (f"  {title:<8} {text}" for title, text in details if text)
     children = owned_by(evidence, job)
     jobset = next((child for child in children if child.get("kind") == "JobSet"), None)
-    ranks = "?" if (number := wanted(job, jobset)) is None else str(number)
+    ranks = "?" if (number := requested_ranks(job, jobset)) is None else str(number)
     running = "?" if (number_up := up(job, pods)) is None else str(number_up)
     yield f"  Ranks    {ranks if row.is_finished else f'{running} of {ranks} up'}"
     if jobset is not None and (counts := restarts(jobset)) is not None:
@@ -94,7 +94,7 @@ def description(
         yield f"  {since:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"
 
 
-def _why_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) -> Iterator[str]:
+def _cause_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) -> Iterator[str]:
     """What keeps the job from training, where it stopped, and which kinds could not be listed."""
     if (found := cause(job, evidence, now)) is not None:
         yield f"  Cause    {'; '.join(part for part in (f'{found.word}: {found.sentence}', stopped_at) if part)}"
@@ -106,16 +106,16 @@ def _why_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) ->
 
 def pod_lines(job: Json, pod: Json) -> Iterator[str]:
     """One line: label, rank, phase, restarts of its containers (not of init containers), address and name."""
-    who, status = member(job, pod), pod.get("status", {})
+    pod_member, status = member(job, pod), pod.get("status", {})
     containers = status.get("containerStatuses", [])
     restarts = sum(container.get("restartCount", 0) for container in containers)
-    rank = f"rank {who.rank}" if who.rank is not None else ""
+    rank = f"rank {pod_member.rank}" if pod_member.rank is not None else ""
     address, name = status.get("podIP", ""), pod["metadata"]["name"]
-    yield f"  {who.label:<12} {rank:<8} {phase(pod):<18} restarts {restarts:<3} {address:<14} {name}"
+    yield f"  {pod_member.label:<12} {rank:<8} {phase(pod):<18} restarts {restarts:<3} {address:<14} {name}"
 
 
 def phase(pod: Json) -> str:
-    """The phase, or the more telling reason that a container waits for."""
+    """The phase, or the reason why a container waits, which is more specific."""
     status = pod.get("status", {})
     for container in container_statuses(pod):
         waiting = container.get("state", {}).get("waiting", {}).get("reason", "")
@@ -125,7 +125,7 @@ def phase(pod: Json) -> str:
 
 
 def events_about(job: Json, pods: Sequence[Json], evidence: Evidence) -> list[Json]:
-    """Those of the evidence, which may hold all events of the namespace."""
+    """The events about the job; the evidence may contain all events of the namespace."""
     children = owned_by(evidence, job)
     return own_events(job, pods, evidence.events, children)
 

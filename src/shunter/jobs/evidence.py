@@ -19,7 +19,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS, Resource
 from shunter.api.scheduling import kueue
 from shunter.jobs.failure_record import failure_record
-from shunter.jobs.failures import missed_deadline, why_failed
+from shunter.jobs.failures import failure_cause, missed_deadline
 from shunter.jobs.pods_up import UP_PHASES, is_well, up
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
@@ -46,15 +46,15 @@ NOT_UP = ",".join(f"status.phase!={phase}" for phase in UP_PHASES)
 """Selects pods that do not run, and have not succeeded."""
 HAVE_FAILED = "status.phase=Failed"
 FEW = 8
-"""Up to so many namespaces, or pending workloads' queues, are read one by one; more by one list of all."""
+"""Up to so many namespaces, or pods of jobs, are listed one by one; more by one list of all."""
 VISIBILITY_VERSIONS = ("v1beta2", "v1beta1", "v1alpha1")
 VISIBILITY_SECONDS = 5.0
-"""How long Kueue's own API server, which may be down, is waited for."""
+"""The timeout for Kueue's own API server, which may be down."""
 PENDING_PAGE = 1000
 
 
 class MetadataFields(TypedDict, total=False):
-    """Keys as on the wire; one that the object lacks is missing here too."""
+    """Keys as in JSON; one that the object lacks is missing here too."""
 
     name: str
     namespace: str
@@ -72,7 +72,7 @@ class VariableFields(TypedDict, total=False):
 
 
 class ContainerFields(TypedDict, total=False):
-    """Of a container no more than its name and those of its variables."""
+    """Only the name of a container and those of its variables."""
 
     name: str
     env: list[VariableFields]
@@ -89,7 +89,7 @@ class SpecFields(TypedDict, total=False):
 
 
 class PodFields(TypedDict, total=False):
-    """What causes look at in a pod: of thousands of pods the rest is not worth decoding."""
+    """The fields of a pod on which causes depend: of thousands of pods the rest is not worth decoding."""
 
     metadata: MetadataFields
     spec: SpecFields
@@ -97,7 +97,7 @@ class PodFields(TypedDict, total=False):
 
 
 class JobCause(NamedTuple):
-    """What keeps a job from training, or why it failed, and which kinds could not be read that might have told."""
+    """What keeps a job from training, or why it failed, and which kinds could not be read that might contain the cause."""
 
     cause: Cause | None
     unread: tuple[str, ...] = ()
@@ -107,63 +107,67 @@ class JobCause(NamedTuple):
     """Whether all ranks run by the job's own status, and no pod of it is in another phase: then no more was read."""
 
     def up_of(self, wanted: int | None) -> int | None:
-        """Ranks whose pod runs, of those wanted; None where it is not known."""
+        """Ranks whose pod runs, of the requested ones; None if unknown."""
         return wanted if self.is_all_up else self.up
 
 
-async def why_of_all(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, JobCause]:
-    """By the uid of the job, for those that have not succeeded."""
+async def job_causes(client: Client, jobs: Sequence[Json], namespace: str, now: datetime) -> dict[str, JobCause]:
+    """The cause of each job that has not succeeded, by its uid."""
     reader = _Reader(client)
     states = [(job_state(job), job) for job in jobs]
     failed = {job["metadata"]["uid"]: job for state, job in states if state == "Failed"}
-    live = {job["metadata"]["uid"]: job for state, job in states if state not in FINISHED_STATES}
-    held = [job for job in live.values() if not is_suspended(job)]
+    unfinished = {job["metadata"]["uid"]: job for state, job in states if state not in FINISHED_STATES}
+    active = [job for job in unfinished.values() if not is_suspended(job)]
     # Kueue may have suspended the JobSet of a TrainJob and not the TrainJob itself.
-    queued = [job for job in live.values() if queue_name(job) and (is_suspended(job) or is_v2(job))]
-    well = await _all_up(reader, [job for job in held if is_well(job)], namespace)
-    held = [job for job in held if job["metadata"]["uid"] not in well]
-    pods = await _pods_by_job(reader, held, namespace)
+    queued = [job for job in unfinished.values() if queue_name(job) and (is_suspended(job) or is_v2(job))]
+    well = await _all_up(reader, [job for job in active if is_well(job)], namespace)
+    active = [job for job in active if job["metadata"]["uid"] not in well]
+    pods = await _pods_by_job(reader, active, namespace)
     workloads = await reader.workloads(_scopes(queued, namespace)) if queued else None
     first_unread = tuple(reader.unread)
-    found = {uid: Evidence(pods=pods.get(_key(job), ()), workloads=workloads, unread=first_unread) for uid, job in live.items()}
-    causes = {uid: cause(job, found[uid], now) for uid, job in live.items()}
-    silent = [job for job in held if causes[job["metadata"]["uid"]] is None and not runs_in_full(job, pods.get(_key(job), ()))]
-    if silent:
-        found |= await _with_events(reader, silent, namespace, pods)
-    for job in silent:
+    found = {
+        uid: Evidence(pods=pods.get(_key(job), ()), workloads=workloads, unread=first_unread) for uid, job in unfinished.items()
+    }
+    causes = {uid: cause(job, found[uid], now) for uid, job in unfinished.items()}
+    unexplained = [
+        job for job in active if causes[job["metadata"]["uid"]] is None and not runs_in_full(job, pods.get(_key(job), ()))
+    ]
+    if unexplained:
+        found |= await _with_events(reader, unexplained, namespace, pods)
+    for job in unexplained:
         uid = job["metadata"]["uid"]
         found[uid] = msgspec.structs.replace(found[uid], workloads=workloads, unread=tuple(reader.unread))
         causes[uid] = cause(job, found[uid], now)
-    running = {uid: None if PODS.plural in first_unread else up(job, pods.get(_key(job), ())) for uid, job in live.items()}
-    why = {
+    running = {uid: None if PODS.plural in first_unread else up(job, pods.get(_key(job), ())) for uid, job in unfinished.items()}
+    causes_by_uid = {
         uid: JobCause(causes[uid], unread(job, found[uid], causes[uid]), running[uid], is_all_up=uid in well)
-        for uid, job in live.items()
+        for uid, job in unfinished.items()
     }
-    return why | await _why_failed(reader, failed, namespace)
+    return causes_by_uid | await _failure_causes(reader, failed, namespace)
 
 
-async def _why_failed(reader: _Reader, failed: Mapping[str, Json], namespace: str) -> dict[str, JobCause]:
-    """Of jobs that failed, by their uid. Pods are read of those only that keep no record of what failed."""
-    without = [job for job in failed.values() if failure_record(job) is None and not missed_deadline(overview(job))]
+async def _failure_causes(reader: _Reader, failed: Mapping[str, Json], namespace: str) -> dict[str, JobCause]:
+    """The causes of failed jobs, by their uid. Pods are read only for those without a record of their failures."""
+    unrecorded = [job for job in failed.values() if failure_record(job) is None and not missed_deadline(overview(job))]
     pods: dict[str, list[Json]] = {}
-    if without:
-        scopes, selectors = _scopes(without, namespace), {_all_pods(job) for job in without}
+    if unrecorded:
+        scopes, selectors = _scopes(unrecorded, namespace), {_all_pods(job) for job in unrecorded}
         pods = grouped_by(await reader.listed_all(PODS, scopes, selectors, field_selector=HAVE_FAILED, view=PodFields), _job_key)
-    own = {job["metadata"]["uid"]: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for job in without}
-    return {uid: JobCause(why_failed(job, own.get(uid, ()), [], {})) for uid, job in failed.items()}
+    own = {job["metadata"]["uid"]: [pod for pod in pods.get(_key(job), ()) if is_pod_of(job, pod)] for job in unrecorded}
+    return {uid: JobCause(failure_cause(job, own.get(uid, ()), [], {})) for uid, job in failed.items()}
 
 
 async def _all_up(reader: _Reader, well: Sequence[Json], namespace: str) -> set[str]:
-    """Those of the jobs of which no pod is in another phase than Running or Succeeded, by uid: the API server looks through their
-    pods, and sends only the others."""
+    """The uids of the jobs all of whose pods are Running or Succeeded: the API server selects the other pods, and sends only
+    those."""
     if not well:
         return set()
     selectors = {_all_pods(job) for job in well}
     others = await reader.listed_all(PODS, _scopes(well, namespace), selectors, view=PodFields, field_selector=NOT_UP)
     if PODS.plural in reader.unread:
         return set()
-    doubtful = {_job_key(pod) for pod in others}
-    return {job["metadata"]["uid"] for job in well if _key(job) not in doubtful}
+    with_others = {_job_key(pod) for pod in others}
+    return {job["metadata"]["uid"] for job in well if _key(job) not in with_others}
 
 
 async def _pods_by_job(reader: _Reader, jobs: Sequence[Json], namespace: str) -> dict[str, list[Json]]:
@@ -198,8 +202,8 @@ async def _with_events(reader: _Reader, jobs: Sequence[Json], namespace: str, po
 
 
 async def evidence_of(client: Client, job: Json, events: Sequence[Json] | None = None) -> Evidence:
-    """Everything that may tell why one job does not train, also its place in a queue. `events` are those about it, of a caller
-    that watches them: a namespace may have many thousands of others."""
+    """Everything that may explain why one job does not train, also its position in a queue. A caller that watches the events
+    about it passes them as `events`: a namespace may have many thousands of others."""
     reader = _Reader(client)
     namespace = job["metadata"]["namespace"]
     lists = [reader.listed(PODS, namespace, pod_selector(job))]
@@ -211,7 +215,7 @@ async def evidence_of(client: Client, job: Json, events: Sequence[Json] | None =
 
 
 async def completed(client: Client, job: Json, evidence: Evidence) -> Evidence:
-    """Pods and events of one job with what else may tell: its JobSet and Jobs, its Workload and its place in a queue."""
+    """The evidence, completed by the JobSet and Jobs of the job, its Workload and its position in a queue."""
     return await _completed(client, _Reader(client), job, evidence)
 
 
@@ -240,7 +244,7 @@ async def _children(reader: _Reader, job: Json) -> list[Json]:
 
 
 class _Reader:
-    """Lists objects; what could not be listed, and what is not served, is told apart."""
+    """Lists objects, and records in `unread` which kinds are served but could not be listed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -255,7 +259,7 @@ class _Reader:
     async def listed(
         self, resource: Resource, namespace: str, labels: str = "", *, field_selector: str = "", view: Any = None
     ) -> list[Json]:
-        """Nothing where the kind is not served; noted where the server does not give it."""
+        """The objects; none if the kind is not served, or cannot be listed."""
         try:
             page = await self._client.list(resource, namespace, view=view, label_selector=labels, field_selector=field_selector)
         except NotFound:
@@ -263,7 +267,7 @@ class _Reader:
         except ConnectionProblem:
             raise
         except ApiError:
-            # Mostly for want of rights; also when a kind of others cannot be converted just now.
+            # Usually permissions are missing; or a conversion webhook is down.
             if resource.plural not in self.unread:
                 self.unread.append(resource.plural)
             return []
@@ -285,7 +289,7 @@ class _Reader:
         return [item for items in lists for item in items]
 
     async def workloads(self, scopes: Sequence[str]) -> list[Json] | None:
-        """Kueue's Workloads by the newest version that we know; None where it is not installed."""
+        """Kueue's Workloads, by the newest version that is known here; None if Kueue is not installed."""
         version = kueue.newest_version(await self.versions())
         if version is None:
             return None
@@ -293,7 +297,8 @@ class _Reader:
 
 
 async def _position(client: Client, served: Collection[str], workload: Json, queue: str) -> Position | None:
-    """The Workload's place in its queue; None where Kueue does not serve places, or not to us, or the Workload is not waiting."""
+    """The Workload's position in its queue; None if Kueue does not serve positions, permissions are missing, or the Workload does
+    not wait."""
     version = next((each for each in VISIBILITY_VERSIONS if f"visibility.kueue.x-k8s.io/{each}" in served), None)
     if version is None:
         return None
@@ -321,7 +326,7 @@ _CHILD_LABELS: dict[Resource, tuple[str, ...]] = {JOBS: (V2_JOB,)}
 
 
 def _scopes(jobs: Sequence[Json], namespace: str) -> list[str]:
-    """The namespaces to list: those of the jobs while they are few, else all at once."""
+    """The namespaces to list: those of the jobs if they are few, else all at once."""
     if namespace:
         return [namespace]
     spaces = sorted({job["metadata"]["namespace"] for job in jobs})

@@ -1,4 +1,4 @@
-"""What the operator keeps of a job's failures (`status.rankFailures`), read and put in words. Pure; input is plain JSON."""
+"""The operator's record of a job's failures (`status.rankFailures`), read and described. Pure; input is plain JSON."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from shunter.operator.rank_failures import fault, summary
 
 
 def failure_record(job: Json) -> RankFailures | None:
-    """None for a job of which nothing has failed, as far as its operator knows."""
+    """The record; None if nothing has failed, as far as the operator knows."""
     found = (job.get("status") or {}).get("rankFailures")
     return msgspec.convert(found, RankFailures) if found else None
 
 
 def last_failure(record: RankFailures | None) -> RankFailure | None:
-    """The newest that the record keeps; None where it keeps none, or there is no record."""
+    """The newest failure of the record; None if there is none."""
     return record.last[-1] if record is not None and record.last else None
 
 
@@ -61,23 +61,23 @@ def heading(record: RankFailures) -> str:
     return f"{count(record.count, 'failure')} so far{shown}"
 
 
-def lines(record: RankFailures, now: datetime, words: Mapping[str, Sequence[str]]) -> list[str]:
-    """One failure after another, the newest last: what failed alike in a row stands once. `words` are what was kept of logs, by
-    what `summary` says of the failure."""
+def lines(record: RankFailures, now: datetime, logs: Mapping[str, Sequence[str]]) -> list[str]:
+    """The failures, the newest last; equal ones in a row are one line. `logs` are the recorded last log lines, by the `summary`
+    of the failure."""
     groups = [[*group] for _, group in groupby(record.last, lambda one: summary(msgspec.structs.replace(one, restart=0)))]
     shown = []
     for group in groups:
         last = group[-1]
         times = f" (x{len(group)})" if len(group) > 1 else ""
         shown.append(f"{age(last.time, now) if last.time else '':>5} {summary(last)}{times}")
-        said = next((found for one in reversed(group) if (found := kept_words(one, words))), ())
-        shown += [f"      | {line}" for line in said]
+        log = next((found for one in reversed(group) if (found := recorded_log(one, logs))), ())
+        shown += [f"      | {line}" for line in log]
     return shown
 
 
-def kept_words(failure: RankFailure, words: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """What an event kept of its log; the event does not have the last line that the record took from there."""
-    return words.get(summary(failure)) or words.get(summary(msgspec.structs.replace(failure, message=""))) or ()
+def recorded_log(failure: RankFailure, logs: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """The last log lines that an event recorded of a failure, without the last one if the record itself has it."""
+    return logs.get(summary(failure)) or logs.get(summary(msgspec.structs.replace(failure, message=""))) or ()
 
 
 def last_to_fail(record: RankFailures | None) -> list[RankFailure]:
@@ -92,13 +92,13 @@ def last_to_fail(record: RankFailures | None) -> list[RankFailure]:
 
 
 def cause_of_end(record: RankFailures | None) -> RankFailure | None:
-    """The failure from which those that ended the job came: of the last, and of those shortly before it, the first that is not a
-    victim. None when nothing is recorded."""
-    near = last_to_fail(record)
-    if not near:
+    """The failure that ended the job: of the last one and those shortly before it, the first that is not a victim of another.
+    None if nothing is recorded."""
+    last = last_to_fail(record)
+    if not last:
         return None
     by_fault: list[tuple[Fault, RankFailure]] = [
-        (msgspec.structs.replace(fault(one), ended=rfc3339(one.time) if one.time else ""), one) for one in near
+        (msgspec.structs.replace(fault(one), ended=rfc3339(one.time) if one.time else ""), one) for one in last
     ]
-    first = by_cause([each for each, _ in by_fault], lambda each: each.message)[0]
-    return next(one for each, one in by_fault if each is first)
+    first = by_cause([one for one, _ in by_fault], lambda one: one.message)[0]
+    return next(failure for one, failure in by_fault if one is first)

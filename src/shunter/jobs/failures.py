@@ -1,4 +1,5 @@
-"""What failed of a job, and in whose words. Pure: objects and last lines of logs in, lines out."""
+"""What failed in a job, by the state of its pods, their last log lines and the events. Pure: objects and log lines in, text
+out."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.rank_failures import RankFailure
-from shunter.jobs.failure_record import cause_of_end, failure_record, kept_words
+from shunter.jobs.failure_record import cause_of_end, failure_record, recorded_log
 from shunter.operator import needs
 from shunter.operator.causes import Cause
 from shunter.operator.causes.events import event_time
@@ -32,19 +33,19 @@ from shunter.operator.rank_failures import fault as fault_of
 LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
 READ_LINES = 48
-"""Log lines read of it: those that say nothing are left out."""
+"""Log lines read of it: empty lines and native stack frames among them are not shown."""
 LOG_MARK = "| "
-"""How a line begins that a container wrote."""
+"""The beginning of a line that quotes a log."""
 NO_LOG = "(no log: "
-"""How the line begins that stands for a log which could not be read."""
+"""The beginning of the line that replaces a log which could not be read."""
 EXIT_REASONS = ("ExitedWithCode", RANK_FAILED)
-"""Reasons of events in which the operator says how a pod ended that may be gone."""
+"""Reasons of events in which the operator reports how a pod ended, which may be deleted since."""
 _NATIVE_FRAME = re.compile(r"\s*\[bt\] \(\d+\) |Stack trace:\s*$")
-"""Lines of XGBoost and its kin after a message: addresses in their libraries, of no use to who called them."""
+"""Lines that XGBoost and similar libraries print after a message: addresses in native code, of no use to users."""
 
 
 def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[str]:
-    """What failed first, with the last lines that it wrote; then the other faults, one line each."""
+    """The first fault, with the last log lines of its container; then the other faults, one line each."""
     lines: list[str] = []
     for position, fault in enumerate(_ordered(job, pods, logs)):
         if stop := stop_text(job, pods, fault, logs):
@@ -52,9 +53,9 @@ def failure_lines(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -
             continue
         lines.append(str(fault))
         if position == 0:
-            said = last_lines(job, pods, fault, logs)
-            lines += [f"{LOG_MARK}{line}" for line in said]
-            lines += [remedy] if (remedy := needs.for_missing("\n".join([fault.message, *said]))) else []
+            log = last_lines(job, pods, fault, logs)
+            lines += [f"{LOG_MARK}{line}" for line in log]
+            lines += [remedy] if (remedy := needs.for_missing("\n".join([fault.message, *log]))) else []
     return lines
 
 
@@ -71,14 +72,14 @@ def cause_and_remedy(
     job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]], named: NamedCause | None
 ) -> tuple[str, str]:
     """The headline of a failed job, and its remedy if known: the diagnosis if it is about the pod that failed first, else
-    `why_failed`."""
+    `failure_cause`."""
     ordered = _ordered(job, pods, logs)
     if named is not None and ordered and ordered[0].pod in named.pods and not stop_text(job, pods, ordered[0], logs):
         return named.text, named.remedy
-    return why_failed(job, pods, events, logs).sentence, ""
+    return failure_cause(job, pods, events, logs).sentence, ""
 
 
-def why_failed(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> Cause:
+def failure_cause(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> Cause:
     """Why a job failed: the rank, how it ended and its exception. If its pods are gone, from its failure record; else from the
     first event about a failed rank, those with log lines first; else the job's own message."""
     row = overview(job)
@@ -90,7 +91,7 @@ def why_failed(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: di
     exits = [event for event in events if event.get("reason") in EXIT_REASONS]
     word = row.reason.removeprefix(row.kind) or row.state
     if (failure := cause_of_end(failure_record(job))) is not None:
-        return _of_record(failure, exception_line(kept_words(failure, dict(map(recorded_failure, exits)))))
+        return _of_record(failure, exception_line(recorded_log(failure, dict(map(recorded_failure, exits)))))
     if exits:
         message, log = recorded_failure(min(exits, key=lambda event: (event.get("reason") != RANK_FAILED, event_time(event))))
         exception = exception_line(log)
@@ -99,12 +100,12 @@ def why_failed(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: di
 
 
 def only_victims(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> bool:
-    """Whether the containers that failed first, as far as their logs were read, all say that they lost a peer or were ended: what
-    they lost is not known then. False where one was stopped from outside."""
-    near = [fault for fault in together(faults(pods)) if _label(job, pods, fault) in logs]
-    if any(stop_text(job, pods, fault, logs) for fault in near):
+    """Whether all containers that failed first lost a peer or were ended, according to their logs, as far as those were read: the
+    cause is then not known yet. False if one was stopped from outside."""
+    first = [fault for fault in together(faults(pods)) if _label(job, pods, fault) in logs]
+    if any(stop_text(job, pods, fault, logs) for fault in first):
         return False
-    return bool(near) and all(is_victim(fault, exception_line(last_lines(job, pods, fault, logs))) for fault in near)
+    return bool(first) and all(is_victim(fault, exception_line(last_lines(job, pods, fault, logs))) for fault in first)
 
 
 def missed_deadline(row: Overview) -> bool:
@@ -114,11 +115,11 @@ def missed_deadline(row: Overview) -> bool:
 
 def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> Cause:
     """The cause from an existing pod and the last lines of its log."""
-    who = member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod))
+    pod_member = member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod))
     if stop := stop_text(job, pods, fault, logs):
-        return Cause("Stopped", stop, who=who.label, rank=who.rank)
-    exception = exception_line([line for line in logs.get(who.label, []) if not line.startswith(NO_LOG)])
-    return _of_fault(fault, exception or fault.message.strip(), who.label, who.rank)
+        return Cause("Stopped", stop, who=pod_member.label, rank=pod_member.rank)
+    exception = exception_line([line for line in logs.get(pod_member.label, []) if not line.startswith(NO_LOG)])
+    return _of_fault(fault, exception or fault.message.strip(), pod_member.label, pod_member.rank)
 
 
 def _of_record(failure: RankFailure, exception: str) -> Cause:
@@ -129,14 +130,14 @@ def _of_record(failure: RankFailure, exception: str) -> Cause:
     return _of_fault(fault_of(complete), complete.message.strip(), who, failure.rank)
 
 
-def _of_fault(ended: Fault, words: str, who: str, rank: int | None) -> Cause:
-    """How a container ended and what it said; in a word the reason that Kubernetes gives, else the exception, else the exit
-    code."""
+def _of_fault(ended: Fault, message: str, who: str, rank: int | None) -> Cause:
+    """The cause from how a container ended and its message. Its word is the reason that Kubernetes gives, else the exception,
+    else the exit code."""
     word = ended.reason
     if ended.exit_code is not None and ended.reason == "Error":
-        word = exception_name(words) or ended.short
-    text = f"{ended.short}{f': {words}' if words else ''}"
-    return Cause(word, text, needs.for_missing(words), who, rank=rank)
+        word = exception_name(message) or ended.short
+    text = f"{ended.short}{f': {message}' if message else ''}"
+    return Cause(word, text, needs.for_missing(message), who, rank=rank)
 
 
 def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> list[Fault]:
@@ -146,14 +147,16 @@ def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> lis
     def line(fault: Fault) -> str:
         return exception_line(last_lines(job, pods, fault, logs))
 
-    def has_words(fault: Fault) -> bool:
+    def has_message(fault: Fault) -> bool:
         return bool(line(fault)) and not line(fault).startswith(NO_LOG)
 
     ordered = by_cause(faults(pods), line)
-    if not ordered or has_words(ordered[0]):
+    if not ordered or has_message(ordered[0]):
         return ordered
-    alike = [fault for fault in together(faults(pods)) if fault.short == ordered[0].short and not is_victim(fault, line(fault))]
-    first = next(filter(has_words, alike), ordered[0])
+    same_fault = [
+        fault for fault in together(faults(pods)) if fault.short == ordered[0].short and not is_victim(fault, line(fault))
+    ]
+    first = next(filter(has_message, same_fault), ordered[0])
     return [first, *(fault for fault in ordered if fault != first)]
 
 

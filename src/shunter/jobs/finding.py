@@ -32,8 +32,8 @@ async def all_jobs(
 
 
 async def jobs_of(client: Client, resource: Resource, namespace: str, *, on_refusal: OnRefusal = ignore) -> list[Json]:
-    """The jobs of one kind; none of a kind that the cluster does not serve. Of Kubernetes' own Jobs those that number their pods
-    and are no part of something else, and none where they may not be listed."""
+    """The jobs of one kind; none if the cluster does not serve it. Of Jobs of batch/v1 only Indexed ones that do not belong to
+    another object, and none if they may not be listed."""
     selector = NOT_OF_JOBSETS if resource == JOBS else ""
     try:
         page = await client.list(resource, namespace, label_selector=selector)
@@ -49,15 +49,15 @@ async def jobs_of(client: Client, resource: Resource, namespace: str, *, on_refu
 
 
 async def find(
-    client: Client, wanted: str, namespace: str, *, among: Sequence[Resource] = (), on_refusal: OnRefusal = ignore
+    client: Client, requested: str, namespace: str, *, among: Sequence[Resource] = (), on_refusal: OnRefusal = ignore
 ) -> tuple[Resource, Json]:
-    """The one job of this name, of the kinds in `among` if it names some; InputError when there is none (naming what is close) or
-    more than one."""
-    kind, _, name = wanted.rpartition("/")
-    every = await all_jobs(client, namespace, among, on_refusal=on_refusal)
+    """The only job of this name, of the kinds in `among` if there are any. InputError if there is none (with a similar name, if
+    one exists), or more than one."""
+    kind, _, name = requested.rpartition("/")
+    jobs = await all_jobs(client, namespace, among, on_refusal=on_refusal)
     matches = [
         (resource, job)
-        for resource, job in every
+        for resource, job in jobs
         if job["metadata"]["name"] == name and kind.lower() in ("", resource.kind.lower(), resource.plural)
     ]
     if len(matches) == 1:
@@ -65,8 +65,8 @@ async def find(
     what = among[0].kind if len(among) == 1 else "job"
     where = f"in namespace {namespace}" if namespace else "in any namespace"
     if not matches:
-        close = nearest(name, [job["metadata"]["name"] for _, job in every])
-        raise InputError(f"there is no {what} {wanted!r} {where}.", did_you_mean(close, "List them with: shunter jobs"))
+        close = nearest(name, [job["metadata"]["name"] for _, job in jobs])
+        raise InputError(f"there is no {what} {requested!r} {where}.", did_you_mean(close, "List them with: shunter jobs"))
     titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
 
@@ -80,16 +80,16 @@ def resource_of_kind(kind: str, among: Sequence[Resource] = SHOWN_RESOURCES) -> 
 
 
 async def get_job(client: Client, resource: Resource, namespace: str, name: str) -> Json:
-    """The job, with its kind and apiVersion. NotFound when it is gone."""
+    """The job, with its kind and apiVersion. NotFound if it is deleted."""
     return resource.typed(await client.get(resource, name, namespace))
 
 
 async def pods_of(client: Client, job: Json) -> list[Json]:
-    """The pods of this job as they are now. Raises ApiError where they cannot be listed."""
+    """The present pods of this job. Raises ApiError if they cannot be listed."""
     page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
     return own_pods(job, page.items)
 
 
 def own_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
-    """Those that belong to this very job, in their order: not to another, or an earlier one, of its name."""
+    """The pods that belong to this job, in their order, and not to another, or an earlier one, of the same name."""
     return [pod for pod in pods if is_pod_of(job, pod)]

@@ -16,7 +16,7 @@ from shunter.jobs.curves import with_report
 from shunter.jobs.description import events_about
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import evidence_of
-from shunter.jobs.failures import why_failed
+from shunter.jobs.failures import failure_cause
 from shunter.jobs.finding import own_pods
 from shunter.jobs.logs.metrics import MetricPattern
 from shunter.jobs.logs.progress import progress_in_logs
@@ -79,7 +79,7 @@ class JobViewReader:
         words = {one.label: last_lines[one.rank] for one in states if one.label and one.rank in last_lines}
         why = cause(job, evidence, now)
         if row.state == "Failed":
-            why = why_failed(job, pods, events_about(job, pods, evidence), words)
+            why = failure_cause(job, pods, events_about(job, pods, evidence), words)
         return JobView(
             row=row,
             cause=why,

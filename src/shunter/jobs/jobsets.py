@@ -1,4 +1,4 @@
-"""Reads the JobSets of TrainJobs, one list for all of them: how many pods they want, and how often all were made anew."""
+"""Reads the JobSets of TrainJobs, one list for all of them: how many pods they request, and how often all were recreated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Status(TypedDict, total=False):
 
 
 class JobSetFields(TypedDict, total=False):
-    """What is looked at: of thousands of JobSets the pod templates are not worth decoding."""
+    """The fields that are needed: of thousands of JobSets the pod templates are not worth decoding."""
 
     metadata: _Metadata
     spec: _Spec
@@ -52,10 +52,10 @@ class JobSetFields(TypedDict, total=False):
 
 
 async def jobsets_of_all(client: Client, jobs: Sequence[Json], namespace: str) -> dict[str, Json]:
-    """The JobSets of those of the TrainJobs that are not finished, or leave the number of nodes to their runtime, by the uid of
-    the job; none where they may not be listed."""
-    asked = [job for job in jobs if is_v2(job) and (leaves_nodes_to_runtime(job) or not is_finished(job))]
-    by_key = {(job["metadata"]["namespace"], job["metadata"]["name"]): job for job in asked}
+    """The JobSets of TrainJobs that are unfinished, or leave the number of nodes to their runtime, by the uid of the job; none if
+    JobSets may not be listed."""
+    relevant = [job for job in jobs if is_v2(job) and (leaves_nodes_to_runtime(job) or not is_finished(job))]
+    by_key = {(job["metadata"]["namespace"], job["metadata"]["name"]): job for job in relevant}
     if not by_key:
         return {}
     try:

@@ -18,20 +18,19 @@ from shunter.operator.diagnosis import RANK_FAILED, Fault, faults, recorded_fail
 from shunter.operator.overview import member
 
 MOST = 8
-"""Ranks whose last words are read: one of those that failed together is the cause of the others."""
-
+"""Ranks whose last log lines are read: one of those that failed together is the cause of the others."""
 
 Written = Mapping[tuple[str, str], Sequence[str]]
 """The last lines of containers, by the names of pod and container."""
 
 
 async def last_log_lines(client: Client, job: Json, pods: Sequence[Json], written: Written | None = None) -> dict[str, list[str]]:
-    """By label of the pod; empty when nothing failed. A container that was restarted since is asked for the run before. Those
-    whose log is gone have the lines in `written`."""
-    near = [fault for fault in together(faults(pods))[:MOST] if fault.container and fault.exit_code is not None]
-    read = await asyncio.gather(*(_lines(client, job, fault, written or {}) for fault in near))
+    """The lines, by the label of the pod; empty if nothing failed. Of a container that was restarted since, the log of its
+    previous run is read. If a log is gone, the lines in `written` replace it."""
+    failed = [fault for fault in together(faults(pods))[:MOST] if fault.container and fault.exit_code is not None]
+    read = await asyncio.gather(*(_lines(client, job, fault, written or {}) for fault in failed))
     by_name = {pod["metadata"]["name"]: member(job, pod).label for pod in pods}
-    return {by_name[fault.pod]: lines for fault, lines in reversed(list(zip(near, read, strict=True)))}
+    return {by_name[fault.pod]: lines for fault, lines in reversed(list(zip(failed, read, strict=True)))}
 
 
 async def _lines(client: Client, job: Json, fault: Fault, written: Written) -> list[str]:

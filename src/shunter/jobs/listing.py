@@ -11,18 +11,18 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.rank_failures import RankFailures
-from shunter.jobs.evidence import JobCause, why_of_all
+from shunter.jobs.evidence import JobCause, job_causes
 from shunter.jobs.failure_record import as_json, failure_record
 from shunter.jobs.finding import OnRefusal, all_jobs, ignore
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import progress_in_logs
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import requested_ranks
 from shunter.kube.client import Client
 from shunter.operator.overview import Overview, is_finished, overview
 from shunter.operator.restarts import Restarts, restarts
 from shunter.operator.training_progress import Progress, progress
 
-WHY_FIELDS = ("why", "cause", "remedy")
+CAUSE_FIELDS = ("why", "cause", "remedy")
 
 
 class Row(NamedTuple):
@@ -48,7 +48,7 @@ class Row(NamedTuple):
         logs of it, `restarts` if the pods were never all recreated, and for a finished job."""
         found: Json = msgspec.to_builtins(self.job)
         cause = self.why.cause
-        why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(WHY_FIELDS, "")
+        why = {"why": cause.word, "cause": cause.sentence, "remedy": cause.remedy} if cause else dict.fromkeys(CAUSE_FIELDS, "")
         return {
             **found,
             **why,
@@ -87,7 +87,7 @@ async def listed(
     """Every job of every kind that the cluster serves. `with_saved` adds to a job's progress what is known of its checkpoints."""
     found = [job for _, job in await all_jobs(client, namespace, on_refusal=on_refusal)]
     why, jobsets, logged = await asyncio.gather(
-        why_of_all(client, found, namespace, datetime.now(UTC)),
+        job_causes(client, found, namespace, datetime.now(UTC)),
         jobsets_of_all(client, found, namespace),
         progress_in_logs(client, found),
     )
@@ -101,7 +101,7 @@ async def listed(
                 why.get(uid, JobCause(None)),
                 with_saved(progress(job) or logged.found.get(uid), job),
                 restarts(jobset) if jobset is not None and not is_finished(job) else None,
-                wanted(job, jobset),
+                requested_ranks(job, jobset),
                 failure_record(job),
             )
         )

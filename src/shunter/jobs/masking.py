@@ -1,7 +1,7 @@
-"""Credentials hidden in texts and objects that leave the cluster: they go to more people than may read the job. Pure.
+"""Masks credentials in texts and objects that more people see than may read the job. Pure.
 
-By name (`password=...`), in addresses (`https://user:password@host`), and by the shape of well-known tokens, so a value may be
-hidden that is none: that costs little. What only refers to a value (`$HF_TOKEN`) is shown.
+They are recognized by name (`password=...`), in addresses (`https://user:password@host`), and by the form of well-known tokens.
+Other values may be masked too, which costs little. A reference to a value (`$HF_TOKEN`) is shown.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from shunter.api.meta import Json
 
 HIDDEN = "***"
 SHORTEST = 6
-"""Characters of a value that is looked for where nothing says what it is: `true` and `4096` are words of their own."""
+"""Values of at least so many characters are masked wherever they occur: shorter ones, as `true` and `4096`, are ordinary
+words."""
 
 _NAMED = (
     r"(?:token|secret|password|passwd|passphrase|credential"
     r"|(?:api|access|private|account|storage|encryption|kaggle)[_-]?key)"
 )
 _NAME = late_pattern(_NAMED, re.IGNORECASE)
-# A tokenizer is no token, and half of all jobs name one.
+# A tokenizer is not a token, and many jobs name one.
 _NO_TOKENIZER = late_pattern(rf"(?!tokeniz){_NAMED}", re.IGNORECASE)
 _FLAG = late_pattern(r"--?[\w.-]+")
 _REFERENCE = r"(?!\\?[\"']{0,2}\$[\w({])"
 _VALUE = r"""(\\"(?:(?!\\").)*\\"|"[^"]*"|''[^']+''|'[^']*'|(?:[^\s"',\]}]|,(?=\S))+)"""
 _IN_ADDRESS = late_pattern(r"(://[^/\s:@]*:)(?!\$[\w({])([^/\s@]+)(?=@)")
-# Names are judged apart, so that no text takes more than one look at each character.
+# Names are matched separately, so that the time is linear in the length of the text.
 _ASSIGNED = late_pattern(rf"(?<![\w.-])([\w.-]+=){_REFERENCE}{_VALUE}")
 _FOLLOWING = late_pattern(rf"(?<![\w.-])(--?\w[\w.-]*[ \t]+){_REFERENCE}(?!-){_VALUE}")
 
@@ -38,7 +39,7 @@ _SHAPES = late_pattern(
     r"\bhf_[A-Za-z0-9_]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{10,}|\bsk-[\w-]{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
 )
-"""Tokens that are known by how they begin."""
+"""Tokens that are recognized by their prefix."""
 _SCHEME = late_pattern(r"\b((?:bearer|basic)[ \t]+)(?!\$[\w({])([\w.~+/-]{6,}=*)", re.IGNORECASE)
 _USER_IN_ADDRESS = late_pattern(r"(\bhttps?://)(?!\$[\w({])([^/\s:@]{8,})(?=@)")
 _PRIVATE_KEY = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
@@ -50,13 +51,13 @@ _LABELLED = late_pattern(
 
 
 def credentials(value: Any) -> set[str]:
-    """The values in an object that must not be shown, as programs get them."""
+    """The values in an object that must not be shown."""
     found, seen = set[str](), set[str]()
     for part in _parts(value):
         if isinstance(part, dict):
-            name, given = part.get("name"), part.get("value")
-            if isinstance(name, str) and isinstance(given, str) and _NO_TOKENIZER.search(name) and is_credential(name, given):
-                found.add(given)
+            name, content = part.get("name"), part.get("value")
+            if isinstance(name, str) and isinstance(content, str) and _NO_TOKENIZER.search(name) and is_credential(name, content):
+                found.add(content)
         elif isinstance(part, list):
             found.update(after for flag, after in _pairs(part) if is_flag(flag) and may_follow(after))
         elif part not in seen:
@@ -68,7 +69,7 @@ def credentials(value: Any) -> set[str]:
 
 
 def masked(text: str, known: Collection[str]) -> str:
-    """A message, or another text that is no manifest, without credentials; `known` are those of its job."""
+    """A message, or another text that is not a manifest, without credentials; `known` are those of its job."""
     for value in sorted((value for value in known if len(value) >= SHORTEST), key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     text = _IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
@@ -78,7 +79,7 @@ def masked(text: str, known: Collection[str]) -> str:
 
 
 def masked_log(text: str, known: Collection[str]) -> str:
-    """Lines of a log, or a command line, without credentials: also those written as `token: value`, and private keys."""
+    """Lines of a log, or a command line, without credentials; also masks `token: value` and private keys."""
     if "PRIVATE KEY-----" in text:
         text = _END_OF_PRIVATE_KEY.sub(HIDDEN, _PRIVATE_KEY.sub(HIDDEN, text))
     text = masked(text, known)
@@ -91,16 +92,16 @@ def names_credential(text: str) -> bool:
 
 
 def _parts(value: Any) -> Iterator[Json | list[Any] | str]:
-    left = [value]
-    while left:
-        part = left.pop()
+    remaining = [value]
+    while remaining:
+        part = remaining.pop()
         if isinstance(part, dict):
             yield part
-            # Whose fields these are is no value of any.
-            left += [inner for name, inner in part.items() if name != "managedFields"]
+            # Lists of managed fields contain no values.
+            remaining += [inner for name, inner in part.items() if name != "managedFields"]
         elif isinstance(part, list):
             yield part
-            left += part
+            remaining += part
         elif isinstance(part, str):
             yield part
 
@@ -116,18 +117,18 @@ def _hidden(match: re.Match[str]) -> str:
 
 
 def is_flag(text: str) -> bool:
-    """Whether this is an option such as `--hf-token`, whose value, a credential, is the next word; `--hf-token=VALUE` is none."""
+    """Whether this is an option such as `--hf-token`, whose next word is a credential; False for `--hf-token=VALUE`."""
     return _FLAG.fullmatch(text) is not None and _NO_TOKENIZER.search(text) is not None
 
 
 def is_credential(name: str, value: str) -> bool:
-    """Whether a variable of this name has a credential as its value: False where that is empty, or refers to one as `$HF_TOKEN`
-    does. A name with `tokenizer` counts as one with `token`."""
+    """Whether a variable of this name has a credential as its value: False if the value is empty or a reference such as
+    `$HF_TOKEN`. A name with `tokenizer` counts as one with `token`."""
     return bool(_NAME.search(name)) and bool(value) and not _is_reference(value)
 
 
 def may_follow(value: str) -> bool:
-    """Whether a word can be the value of an option before it that must be hidden: not empty, no option, no `$HF_TOKEN`."""
+    """Whether a word can be the value, to be masked, of the option before it: not empty, not an option, not `$HF_TOKEN`."""
     return bool(value) and not value.startswith("-") and not _is_reference(value)
 
 

@@ -17,9 +17,9 @@ class Point(Struct, frozen=True, array_like=True):
     at: tuple[float, ...]
     """Where the training was, in the program's own counting: (step,), (epoch, step) or (epoch,)."""
     value: float | None
-    """None for what is no finite number: the training has diverged."""
+    """None if it is not finite: the training has diverged."""
     time: float | None = None
-    """Seconds since 1970; None when nobody noted it."""
+    """Seconds since 1970; None if unknown."""
 
 
 class Series(Struct, frozen=True):
@@ -30,12 +30,12 @@ class Series(Struct, frozen=True):
     """The process that reported it; None for what is reported of the whole job."""
     source: Source = "log"
     is_counted: bool = False
-    """Whether `at` is but the number of the report (1, 2, ...), because the program named no step with it."""
+    """Whether `at` is only the number of the report (1, 2, ...), because the program gave no step."""
     points: tuple[Point, ...] = ()
 
     @property
     def final(self) -> float | None:
-        """The last value; None where that is no finite number. Raises IndexError for a series without points."""
+        """The last value; None if it is not finite. Raises IndexError for a series without points."""
         return self.points[-1].value
 
     @property
@@ -45,7 +45,7 @@ class Series(Struct, frozen=True):
 
 
 class Process(Struct, frozen=True):
-    """What one process said of its place among the others."""
+    """What one process logged about its rank and the world size."""
 
     pod: str
     rank: int | None = None
@@ -53,22 +53,22 @@ class Process(Struct, frozen=True):
 
 
 def leading(series: Sequence[Series]) -> Series | None:
-    """The series that tells most of the present: a loss of training before others, the last written of several."""
+    """The series that shows best how the training is going: a training loss before others, of several the newest."""
 
-    def worth(one: Series) -> tuple[bool, bool, float]:
+    def priority(one: Series) -> tuple[bool, bool, float]:
         is_evaluated = any(word in one.name for word in ("val", "test", "eval"))
         return is_loss(one.name), is_loss(one.name) and not is_evaluated, one.points[-1].time or 0.0
 
-    return max((one for one in series if one.points), key=worth, default=None)
+    return max((one for one in series if one.points), key=priority, default=None)
 
 
 def is_loss(name: str) -> bool:
-    """Whether the name holds `loss`, in small letters: `train_loss`, `val_loss`."""
+    """Whether the name contains `loss`, in lower case: `train_loss`, `val_loss`."""
     return "loss" in name
 
 
 def seconds_a_step(points: Sequence[Point]) -> float | None:
-    """Between the first and the last; None where they tell no pace: one only, no times, steps that began anew."""
+    """Between the first and the last point; None if that is unknown: only one point, no times, or steps that do not increase."""
     if not points:
         return None
     first, last = points[0], points[-1]
@@ -78,18 +78,18 @@ def seconds_a_step(points: Sequence[Point]) -> float | None:
 
 
 def continued(points: Iterable[Point]) -> list[Point]:
-    """The points, in order, of the training as it went on: one that goes back (after a restart from a checkpoint) takes the place
-    of all from there on. All have places of the same kind."""
-    kept: list[Point] = []
+    """The points in order. One of an earlier step (after a restart from a checkpoint) replaces all from there on. The positions
+    of all have the same length."""
+    points_so_far: list[Point] = []
     for point in points:
-        while kept and kept[-1].at >= point.at:
-            kept.pop()
-        kept.append(point)
-    return kept
+        while points_so_far and points_so_far[-1].at >= point.at:
+            points_so_far.pop()
+        points_so_far.append(point)
+    return points_so_far
 
 
 def extremes(values: Sequence[float | None]) -> Iterator[int]:
-    """Where the least, the greatest, and the first value that is no finite number stand."""
+    """The positions of the smallest, the largest and the first non-finite value."""
     known = [(value, index) for index, value in enumerate(values) if value is not None]
     if known:
         yield min(known)[1]
@@ -98,5 +98,5 @@ def extremes(values: Sequence[float | None]) -> Iterator[int]:
 
 
 def finite(value: float) -> float | None:
-    """The value; None for what is no finite number."""
+    """The value; None if it is not finite."""
     return value if math.isfinite(value) else None

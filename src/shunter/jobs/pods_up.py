@@ -1,6 +1,6 @@
-"""How many ranks of a job are up, of how many it wants. Pure; input is plain JSON.
+"""How many ranks of a job are up, and how many it requests. Pure; input is plain JSON.
 
-The number wanted comes from the job or its JobSet, never from pods: those that could not be made would be missed by nobody.
+The requested number comes from the job or its JobSet, never from its pods: some of them may not have been created.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from shunter.operator.overview import (
 )
 
 UP_PHASES = ("Running", "Succeeded")
-"""Of pods of a job that is well by its status; where one is in another phase, pods tell more than the status."""
+"""Phases of the pods of a healthy job. If a pod is in another phase, the pods count, not the status of the job."""
 INITIALIZER = "initializer"
-"""Ends the names of replicated jobs whose pods do not train."""
+"""The names of replicated jobs whose pods do not train end with it."""
 
 
-def wanted(job: Json, jobset: Json | None = None, *, without: Collection[str] = ()) -> int | None:
-    """The pods that train when all are there, but for those of the roles to leave out. A TrainJob may leave their number to its
-    runtime: then its JobSet tells, and None is returned while, or once, there is none."""
+def requested_ranks(job: Json, jobset: Json | None = None, *, without: Collection[str] = ()) -> int | None:
+    """The number of pods that train, except those of the roles in `without`. A TrainJob may leave it to its runtime: then it is
+    that of its JobSet, and None if there is no JobSet."""
     if not is_v2(job):
         return job_ranks(job, without=without)
     groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
@@ -41,12 +41,12 @@ def wanted(job: Json, jobset: Json | None = None, *, without: Collection[str] = 
 
 
 class PodUp(NamedTuple):
-    """What one pod of a job adds to the ranks that are up."""
+    """What one pod of a job adds to the number of ranks that are up."""
 
-    has_begun: bool
+    has_started: bool
     """It is in one of `UP_PHASES`."""
     label: str
-    """Of its rank, if that is up by it."""
+    """The label of its rank, if this pod is up."""
 
 
 def pod_up(members: Members, pod: Json) -> PodUp:
@@ -59,7 +59,7 @@ def pod_up(members: Members, pod: Json) -> PodUp:
 
 
 def up(job: Json, pods: Sequence[Json]) -> int | None:
-    """The ranks whose pod runs, with all its containers: `up_of` the pods that are the job's own."""
+    """The number of ranks whose pod runs, with all its containers. Pods of other jobs do not count."""
     members = Members(job)
     return up_of(job, [pod_up(members, pod) for pod in pods if is_pod_of(job, pod)])
 
@@ -69,15 +69,15 @@ def up_of(job: Json, own: Collection[PodUp]) -> int | None:
     unless a pod is in another phase than `UP_PHASES`. A job that another controller manages may have its pods in another cluster:
     if it has none here, the status decides; None if it does not say."""
     if manager_of_others(job) and not own:
-        return _active(job) if is_v1(job) else wanted(job) if is_well(job) else None
-    if is_v1(job) and own and is_well(job) and all(pod.has_begun for pod in own):
+        return _active(job) if is_v1(job) else requested_ranks(job) if is_well(job) else None
+    if is_v1(job) and own and is_well(job) and all(pod.has_started for pod in own):
         return job_ranks(job)
     return len({pod.label for pod in own} - {""})
 
 
 def is_well(job: Json) -> bool:
-    """Whether the status of a job says that all its ranks run, none has ended, and none has ever failed: its pods have nothing to
-    add then, unless one has changed since."""
+    """Whether, by the status of a job, all its ranks run, none has ended, and none has ever failed. Its pods are then of interest
+    only if one has changed since."""
     status = job.get("status") or {}
     if is_native(job) or status.get("rankFailures") or "deletionTimestamp" in job["metadata"]:
         return False

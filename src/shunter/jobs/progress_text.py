@@ -1,4 +1,4 @@
-"""Progress in words: the cells of `jobs` and the lines of `describe`. Pure."""
+"""Progress as text: the cells of `jobs` and the lines of `describe`. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shunter.operator.training_progress import Checkpoint, Progress, warnings
 
 
 class ProgressCells(NamedTuple):
-    """One row's cells; each is empty when the program did not tell."""
+    """The cells of a row; each is empty if unknown."""
 
     step: str = ""
     loss: str = ""
@@ -22,8 +22,8 @@ class ProgressCells(NamedTuple):
 
 
 def cells(found: Progress | None, now: datetime, *, is_running: bool) -> ProgressCells:
-    """`120/300`, `1.26`, `41s`, `100 (12s ago)`. What a running program told long ago is shown with its age, what was read in its
-    log is marked; of a job that does not run no time is left that would pass."""
+    """`120/300`, `1.26`, `41s`, `100 (12s ago)`. An old report of a running program is shown with its age, and
+    what was read in its log is marked. The remaining time is shown only for a running job."""
     if found is None:
         return ProgressCells()
     notes = ["log"] if found.source == "log" else []
@@ -40,26 +40,26 @@ def cells(found: Progress | None, now: datetime, *, is_running: bool) -> Progres
 
 
 def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: bool) -> Iterator[str]:
-    """What `describe` says: the report, the newest checkpoint, and what may cost work of a job that runs."""
+    """The lines of `describe`: the progress, the newest checkpoint, and warnings about work that a running job may lose."""
     parts = [f"step {_step(found)}"] if found.step is not None else []
     parts += [f"{found.percentage} %"] if found.percentage is not None else []
     parts += [f"loss {found.loss:.6g}"] if found.loss is not None else []
     left = found.left(now) if is_running else None
     parts += [f"{age(now - left, now)} left"] if left is not None else []
-    told = "reported" if found.source == "report" else "read in its log, written"
-    parts += [f"{told} {age(found.reported, now)} ago"] if found.reported else []
+    source = "reported" if found.source == "report" else "read in its log, written"
+    parts += [f"{source} {age(found.reported, now)} ago"] if found.reported else []
     if parts:
         yield f"  Progress {', '.join(parts)}"
     if (checkpoint := found.checkpoint) is not None:
         saved = f", saved {age(checkpoint.saved, now)} ago" if checkpoint.saved else ""
-        took = f" in {checkpoint.seconds:.3g} s" if checkpoint.seconds is not None else ""
-        yield f"  Checkpoint of step {checkpoint.step}{saved}{took}"
+        duration = f" in {checkpoint.seconds:.3g} s" if checkpoint.seconds is not None else ""
+        yield f"  Checkpoint of step {checkpoint.step}{saved}{duration}"
     if is_running:
         yield from (f"  Warning  {warning}" for warning in warnings(found, pods, now))
 
 
-def where_stopped(found: Progress | None) -> str:
-    """`stopped at step 402, which is saved`: what a job that was suspended comes back to. Empty for one that has told nothing."""
+def stop_position(found: Progress | None) -> str:
+    """`stopped at step 402, which is saved`: where a suspended job will continue. Empty if its progress is unknown."""
     if found is None:
         return ""
     saved = found.checkpoint.step if found.checkpoint is not None else None

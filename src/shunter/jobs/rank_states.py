@@ -1,4 +1,4 @@
-"""The state of each rank of a job: one row a rank, with or without a pod. Pure; input is plain JSON."""
+"""The state of each rank of a job, with or without a pod. Pure; input is plain JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shunter.api.meta import Json, Struct
 from shunter.api.rank_failures import RankFailure
 from shunter.jobs.description import phase
 from shunter.jobs.failure_record import failure_record, last_to_fail
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank
 from shunter.operator.diagnosis import faults, unschedulable
 from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state, member
@@ -26,7 +26,7 @@ class RankState(Struct, frozen=True):
     rank: int
     state: State
     reason: str = ""
-    """Why it does not run: `OOMKilled, exit code 137 (SIGKILL)`, `ImagePullBackOff`, `no pod`. Empty for one that runs or has
+    """Why it does not run: `OOMKilled, exit code 137 (SIGKILL)`, `ImagePullBackOff`, `no pod`. Empty if it runs or has
     succeeded."""
     restarts: int = 0
     """Restarts of its containers, and pods of this rank that failed before this one, as far as the job's record has them."""
@@ -38,16 +38,16 @@ class RankState(Struct, frozen=True):
 
 
 def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> list[RankState]:
-    """A row for every rank, in order: as many as the job wants (a TrainJob's JobSet says it where the job leaves it to its
-    runtime), and those beyond that have a pod. `pods` are the job's own."""
+    """The state of every rank, in order: of as many as the job requests (its JobSet, if a TrainJob leaves the number to its
+    runtime), and of further ones that have a pod. `pods` are the job's own."""
     by_rank = pods_by_rank(job, pods)
-    states, number = RankStates(job), wanted(job, jobset)
+    states, number = RankStates(job), requested_ranks(job, jobset)
     count = max(1 if number is None else number, *(rank + 1 for rank in by_rank), 0)
     return [states.of(rank, by_rank.get(rank)) for rank in range(count)]
 
 
 class RankStates:
-    """The states of the ranks of a job as it is now, one by one: who watches a thousand pods looks at the one that changed."""
+    """The states of the ranks of a job, one at a time: a watcher of a thousand pods needs only that of the changed one."""
 
     def __init__(self, job: Json) -> None:
         self._job = job
@@ -56,15 +56,15 @@ class RankStates:
         for failure in record.last if record is not None else ():
             if failure.rank is not None:
                 self._failed.setdefault(failure.rank, []).append(failure)
-        self._ended_it = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
+        self._last_failed = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
 
     def of(self, rank: int, pod: Json | None) -> RankState:
-        """That of one rank, by its pod or without one."""
+        """The state of one rank; `pod` is None if it has none."""
         failures = self._failed.get(rank, [])
         last = fault(failures[-1]).short if failures else ""
         state: State
         if pod is None:
-            state, reason = ("Failed", last) if rank in self._ended_it else _without_pod(self._job)
+            state, reason = ("Failed", last) if rank in self._last_failed else _without_pod(self._job)
             return RankState(rank=rank, state=state, reason=reason, restarts=len(failures), last_failure=last)
         state, reason = state_of_pod(self._job, pod)
         name, uid = pod["metadata"]["name"], pod["metadata"].get("uid")
@@ -100,9 +100,8 @@ def state_of_pod(job: Json, pod: Json) -> tuple[State, str]:
     return "Waiting", "Unschedulable" if unschedulable(status) else phase(pod)
 
 
-def worst_of_each(states: Sequence[RankState], cells: int) -> list[State]:
-    """The states in at most so many cells (1 or more), in the order of ranks: where a cell stands for several ranks, the worst of
-    them."""
+def worst_states(states: Sequence[RankState], cells: int) -> list[State]:
+    """The states in at most so many cells (1 or more), in the order of ranks; a cell for several ranks has the worst of them."""
     count = min(len(states), cells)
     parts = (states[cell * len(states) // count : (cell + 1) * len(states) // count] for cell in range(count))
     return [min((one.state for one in part), key=STATES.index) for part in parts]

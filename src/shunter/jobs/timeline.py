@@ -13,24 +13,23 @@ import msgspec
 from shunter.api.meta import Json, Struct
 from shunter.jobs.ages import age
 from shunter.jobs.condition_sentences import sentence
-from shunter.jobs.failure_record import failure_record, kept_words
+from shunter.jobs.failure_record import failure_record, recorded_log
 from shunter.operator.causes.events import LONG_AGO, event_count, event_time
 from shunter.operator.diagnosis import RANK_FAILED, recorded_failure
 from shunter.operator.overview import moment
 from shunter.operator.rank_failures import summary
 
 SAME_MOMENT = timedelta(seconds=2)
-"""An event and a condition with the same words were written for the same thing."""
+"""Within this time an event and a condition with the same message report the same change."""
 MOST = 100
-"""Entries that are kept, and no more: the creation, conditions, failures, and the newest of the others."""
+"""The most entries: the creation, conditions, failures, and the newest of the others."""
 FEW = 3
-"""So many events in a row that differ in a name only stand each for themselves; of more only the first, with how often."""
-
+"""So many events in a row that differ only in a name are shown singly; of more only the first, with their number."""
 
 Kind = Literal["created", "condition", "failure", "warning", "event"]
 Tone = Literal["good", "bad", "plain"]
 _TONES: Mapping[str, Tone] = {"Complete": "good", "Succeeded": "good", "Failed": "bad"}
-"""Of conditions that have become true, by their type."""
+"""The tone of a condition that is true, by its type."""
 
 
 class TimelineEntry(Struct, frozen=True):
@@ -41,27 +40,27 @@ class TimelineEntry(Struct, frozen=True):
     text: str
     tone: Tone = "plain"
     rank: int | None = None
-    """Of a failure: the rank, where it is known."""
+    """Of a failure: the rank, if known."""
     lines: tuple[str, ...] = ()
-    """Of a failure: the last lines that its container wrote, as the operator kept them."""
+    """Of a failure: the last log lines of its container, as the operator recorded them."""
     times: int = 1
-    """Of an event: how often it was told, as its text says too."""
+    """Of an event: how often it occurred, as its text says too."""
 
 
 def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:
-    """The oldest first; of one second a failure before the condition that follows from it. `events` are those about the job, its
-    pods and what the operator made for it (`description.own_events`). A failure that the job's record has is not repeated from
-    its event, nor what a condition of the same moment says."""
+    """The entries, the oldest first; within one second a failure comes before the condition that follows from it. `events` are
+    those about the job, its pods and the objects created for it (`description.own_events`). Events about a failure in the job's
+    record, or with the message of a condition of the same time, are left out."""
     created = moment(job["metadata"].get("creationTimestamp"))
     first = [TimelineEntry(created, "created", "Created")] if created is not None else []
     events = list(events)
-    words = dict(recorded_failure(event) for event in events if event.get("reason") == RANK_FAILED)
-    later = sorted((*_failures(job, words), *_conditions(job), *_events(job, events)), key=lambda entry: entry.time)
-    return [*first, *_kept(_merged(job, later))]
+    logs = dict(recorded_failure(event) for event in events if event.get("reason") == RANK_FAILED)
+    later = sorted((*_failures(job, logs), *_conditions(job), *_events(job, events)), key=lambda entry: entry.time)
+    return [*first, *_newest(_merged(job, later))]
 
 
 def without_names(job: Json, text: str) -> str:
-    """The text with all names of pods and the like of the job alike."""
+    """The text with one placeholder for all names of pods and other objects of the job."""
     return re.sub(rf"(?<![a-z0-9-]){re.escape(job['metadata']['name'])}-[a-z0-9-]+", "NAME", text)
 
 
@@ -80,17 +79,18 @@ def _merged(job: Json, entries: Sequence[TimelineEntry]) -> Iterator[TimelineEnt
                 yield entry if entry.times == 1 else msgspec.structs.replace(entry, text=f"{entry.text} (x{entry.times})")
 
 
-def _kept(entries: Iterable[TimelineEntry]) -> list[TimelineEntry]:
-    """At most `MOST - 1`, in order: a failure is not pushed out by what happens to a thousand pods."""
+def _newest(entries: Iterable[TimelineEntry]) -> list[TimelineEntry]:
+    """At most `MOST - 1` entries, in order. The oldest events and warnings are dropped first, so that those of a thousand pods do
+    not displace a failure."""
     found = [*entries]
     others = [entry for entry in found if entry.kind in ("warning", "event")]
-    left = {id(entry) for entry in others[: max(0, len(found) - (MOST - 1))]}
-    return [entry for entry in found if id(entry) not in left][-(MOST - 1) :]
+    dropped = {id(entry) for entry in others[: max(0, len(found) - (MOST - 1))]}
+    return [entry for entry in found if id(entry) not in dropped][-(MOST - 1) :]
 
 
-def tells(event: Json, uid: str) -> bool:
-    """Whether an event may stand in the timeline of the job of this uid, if it is about it: warnings about anything of it, and
-    what the operator did about the job itself. The thousand pods of a large job have many others."""
+def is_relevant(event: Json, uid: str) -> bool:
+    """Whether an event about the job with this uid, or its objects, belongs in its timeline: warnings, and events about the job
+    itself. The thousand pods of a large job have many others."""
     return event.get("type") == "Warning" or event.get("involvedObject", {}).get("uid") == uid
 
 
@@ -103,7 +103,7 @@ def _conditions(job: Json) -> Iterator[TimelineEntry]:
 
 
 def _condition_messages(job: Json) -> dict[str, datetime]:
-    """The messages of conditions that stand in the timeline, with their times."""
+    """The messages of conditions in the timeline, with their times."""
     return {
         message: time
         for one in job.get("status", {}).get("conditions") or ()
@@ -112,27 +112,27 @@ def _condition_messages(job: Json) -> dict[str, datetime]:
     }
 
 
-def _failures(job: Json, words: Mapping[str, Sequence[str]]) -> Iterator[TimelineEntry]:
+def _failures(job: Json, logs: Mapping[str, Sequence[str]]) -> Iterator[TimelineEntry]:
     record = failure_record(job)
     for failure in record.last if record is not None else ():
         if failure.time is not None:
-            kept = tuple(kept_words(failure, words))
-            yield TimelineEntry(failure.time, "failure", summary(failure), "bad", failure.rank, kept)
+            log = tuple(recorded_log(failure, logs))
+            yield TimelineEntry(failure.time, "failure", summary(failure), "bad", failure.rank, log)
 
 
 def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
     has_record = failure_record(job) is not None
     uid = job["metadata"].get("uid", "")
-    said = _condition_messages(job)
+    messages = _condition_messages(job)
     for event in events:
         time, is_failure = event_time(event), event.get("reason") == RANK_FAILED
-        if time == LONG_AGO or not tells(event, uid) or (is_failure and has_record):
+        if time == LONG_AGO or not is_relevant(event, uid) or (is_failure and has_record):
             continue
-        message, kept = recorded_failure(event)
-        if message in said and abs(said[message] - time) <= SAME_MOMENT:
+        message, log = recorded_failure(event)
+        if message in messages and abs(messages[message] - time) <= SAME_MOMENT:
             continue
         text = message if is_failure else f"{event.get('reason', '')}: {message}"
         kind: Kind = "failure" if is_failure else "warning" if event.get("type") == "Warning" else "event"
         tone: Tone = "plain" if kind == "event" else "bad"
-        lines = tuple(kept) if is_failure else ()
+        lines = tuple(log) if is_failure else ()
         yield TimelineEntry(time, kind, text, tone, lines=lines, times=event_count(event))

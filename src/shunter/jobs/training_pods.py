@@ -21,10 +21,10 @@ TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
 
 
 class Place(NamedTuple):
-    """Where a pod stands among those of its job."""
+    """The position of a pod among those of its job."""
 
     label: str
-    """The same for pods that take one place after another."""
+    """The same for pods that replace each other."""
     role: str
     trains: bool
     created: str
@@ -43,7 +43,7 @@ class Places:
         """Replicated jobs of a TrainJob that do not train, as the job itself names them: their pods may be gone."""
 
     def of(self, pod: Json) -> Place:
-        """That of one pod."""
+        """The place of one pod."""
         metadata, found = pod["metadata"], self._members.of(pod)
         order, jobs_before = (found.rank or 0, 0), 0
         if self._is_v2:
@@ -56,20 +56,20 @@ class Places:
 
 def _initializers(job: Json) -> frozenset[str]:
     """The status of a TrainJob names all its replicated jobs once its JobSet is made, those of its runtime as well."""
-    asked = (job.get("spec") or {}).get("initializer") or {}
-    counted = (job.get("status") or {}).get("jobsStatus") or ()
-    names = {str(one.get("name", "")) for one in counted} | {
-        name for field, name in _INITIALIZERS.items() if asked.get(field) is not None
+    requested = (job.get("spec") or {}).get("initializer") or {}
+    statuses = (job.get("status") or {}).get("jobsStatus") or ()
+    names = {str(one.get("name", "")) for one in statuses} | {
+        name for field, name in _INITIALIZERS.items() if requested.get(field) is not None
     }
     return frozenset(name for name in names if name.endswith(INITIALIZER))
 
 
 def ranks_of_places(places: Mapping[Key, Place], initializers: Collection[str]) -> dict[Key, int]:
-    """The rank of each pod that takes part in the training, by rank, as far as pods that are gone let it be told; of those that
-    took one place after another only of the last. `initializers` are those that `Places` found: their pods need not be there."""
+    """The rank of each pod that trains, in order; of pods that replaced each other only of the last. Deleted pods may make ranks
+    uncertain. `initializers` are those of `Places`: their pods need not exist."""
     latest = {places[key].label: key for key in sorted(places, key=lambda key: places[key].created) if places[key].trains}
     ranked = sorted(latest.values(), key=lambda key: places[key].order)
-    # Jobs of initializers are counted among all of a JobSet, and come first. One whose pods are gone has made one Job.
+    # A JobSet counts the Jobs of initializers too, and they come first. One whose pods are deleted counts as one Job.
     prepare = {(place.role, place.order[0]) for place in places.values() if not place.trains}
     count = len(prepare) + len({*initializers} - {role for role, _ in prepare})
     orders = [(one.order[0] - min(count, one.jobs_before), one.order[1]) for one in (places[key] for key in ranked)]
@@ -81,7 +81,7 @@ def ranks_of_places(places: Mapping[Key, Place], initializers: Collection[str]) 
 
 
 def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
-    """Those that take part in the training, by rank; of those that took one place after another the last."""
+    """The pods that train, by rank; of pods that replaced each other the last."""
     return [pods[at] for at in _ranks(job, pods)]
 
 
@@ -91,12 +91,12 @@ def pods_by_rank(job: Json, pods: Sequence[Json]) -> dict[int, Json]:
 
 
 def _ranks(job: Json, pods: Sequence[Json]) -> dict[int, int]:
-    """By the pod's place in the sequence."""
+    """The ranks, by the index of the pod."""
     places = Places(job)
     return ranks_of_places({at: places.of(pod) for at, pod in enumerate(pods)}, places.initializers)
 
 
 def training_container(pod: Json) -> str:
-    """The name of the container that trains; sidecars may stand before it."""
+    """The name of the container that trains; sidecars may come before it."""
     names = [container["name"] for container in pod["spec"]["containers"]]
     return next((str(name) for name in names if name in TRAINING_CONTAINERS), str(names[0]))

@@ -19,7 +19,7 @@ from shunter.doctor.diagnosing import diagnose, diagnose_from_api
 from shunter.doctor.verdicts import Report
 from shunter.jobs.description import events_about
 from shunter.jobs.evidence import completed
-from shunter.jobs.failures import why_failed
+from shunter.jobs.failures import failure_cause
 from shunter.jobs.finding import own_pods
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.kube.client import Client
@@ -120,7 +120,7 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
     """Sentence and remedy: why the job does not train, or why it failed; empty if it trains."""
     if job_state(job) == "Failed":
         pods = list(evidence.pods)
-        ended = why_failed(job, pods, events_about(job, pods, evidence), await last_log_lines(client, job, pods))
+        ended = failure_cause(job, pods, events_about(job, pods, evidence), await last_log_lines(client, job, pods))
         rank = f"rank {ended.rank}, " if ended.rank is not None and not ended.sentence.startswith("rank ") else ""
         return f"{rank}{ended.sentence}", ended.remedy
     found = await asyncio.to_thread(cause, job, evidence, datetime.now(UTC))

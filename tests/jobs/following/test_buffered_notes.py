@@ -86,7 +86,7 @@ async def test_notes_that_are_held_at_the_end_are_shown_in_their_order() -> None
     held = BufferedNotes(screen)
     held.log(MEMBER, "pytorch", TRACEBACK[0])
     held.note("one")
-    held.trouble("two")
+    held.problem("two")
     held.close()
     assert screen.shown == [TRACEBACK[0], "-- one", "-- two"]
 

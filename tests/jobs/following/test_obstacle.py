@@ -43,7 +43,7 @@ class Told(PipeDisplay):
         self.troubles: list[str] = []
         self.notes: list[str] = []
 
-    def trouble(self, text: str) -> None:
+    def problem(self, text: str) -> None:
         self.troubles.append(text)
 
     def note(self, text: str) -> None:
@@ -68,8 +68,8 @@ async def test_a_cause_is_told_once_however_often_it_is_looked_at() -> None:
     followed = Followed()
     for _ in range(3):
         await followed.look(waiting("ImagePullBackOff"))
-    (trouble,) = followed.told.troubles
-    assert "nowhere/train:1" in trouble
+    (problem,) = followed.told.troubles
+    assert "nowhere/train:1" in problem
     assert followed.obstacle.cause is not None
     assert followed.told.notes == []
 

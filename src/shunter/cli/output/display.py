@@ -37,7 +37,7 @@ class TerminalDisplay:
         """Prints a line that begins with `--`."""
         self._console.print(Text.assemble(("--", "bold"), f" {text}"), soft_wrap=True)
 
-    def trouble(self, text: str) -> None:
+    def problem(self, text: str) -> None:
         """Prints a note."""
         self.note(text)
 
@@ -77,9 +77,9 @@ class SingleRankDisplay:
         """Not shown."""
         return
 
-    def trouble(self, text: str) -> None:
+    def problem(self, text: str) -> None:
         """Passed on: it explains why lines are missing."""
-        self._screen.trouble(text)
+        self._screen.problem(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         """Not shown."""
@@ -107,9 +107,9 @@ class RecordingDisplay:
         """Passed on, not kept."""
         self._screen.note(text)
 
-    def trouble(self, text: str) -> None:
+    def problem(self, text: str) -> None:
         """Passed on, not kept."""
-        self._screen.trouble(text)
+        self._screen.problem(text)
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         """Passed on, not kept."""

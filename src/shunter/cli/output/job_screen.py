@@ -18,7 +18,7 @@ from shunter.jobs.job_view import JobView
 from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.plot import plotted
 from shunter.jobs.progress_text import cells
-from shunter.jobs.rank_states import STATES, RankState, State, worst_of_each
+from shunter.jobs.rank_states import STATES, RankState, State, worst_states
 
 MARKS: dict[State, str] = {
     "Failed": "✗",
@@ -76,7 +76,7 @@ def _ranks(states: Sequence[RankState], width: int) -> Iterator[Text]:
     """A mark for each rank, and the number of ranks in each state."""
     if not states:
         return
-    marks = worst_of_each(states, width * STRIP_LINES)
+    marks = worst_states(states, width * STRIP_LINES)
     for begin in range(0, len(marks), width):
         yield Text.assemble(*((MARKS[state], STATE_COLOURS.get(state, "dim")) for state in marks[begin : begin + width]))
     counts = Counter(one.state for one in states)

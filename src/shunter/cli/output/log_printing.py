@@ -59,7 +59,7 @@ async def _print_pods(client: Client, job: Json, pods: Sequence[Json], part: Log
                 continue  # it has not started, or has not run before
             except ApiError as error:
                 unread.append(f"{member(job, pod).label} {container['name']}")
-                screen.trouble(f"no log of pod {pod['metadata']['name']}, container {container['name']}: {error.message}")
+                screen.problem(f"no log of pod {pod['metadata']['name']}, container {container['name']}: {error.message}")
     if unread:
         raise EnvironmentProblem(f"the logs of {', '.join(unread)} could not be read.", "See the reasons above.")
     return has_lines

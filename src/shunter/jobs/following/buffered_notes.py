@@ -21,7 +21,9 @@ LONGEST_TRACEBACK = 6.0
 _RANK = r"(?:\[[^\]]*\]:(?: |$))?"
 """The prefix that torch writes before the lines of a rank's exception."""
 _HEAD = re.compile(_RANK + r"(Traceback \(most recent call last\):|Exception in thread|terminate called|\*\*\* )")
-_GO_ON = re.compile(_RANK + r"(\s|$|The above exception was|During handling of the above|Stack trace|frame #\d|C\+\+ CapturedT)")
+_CONTINUATION = re.compile(
+    _RANK + r"(\s|$|The above exception was|During handling of the above|Stack trace|frame #\d|C\+\+ CapturedT)"
+)
 
 
 class NoteTiming:
@@ -37,7 +39,7 @@ class NoteTiming:
         self._last = now
         if _HEAD.match(text):
             self._open.add(source)
-        elif not _GO_ON.match(text):
+        elif not _CONTINUATION.match(text):
             self._open.discard(source)
 
     def due(self, since: float) -> float:
@@ -71,9 +73,9 @@ class BufferedNotes:
         """Shown with a delay, in order."""
         self._buffer(lambda: self._screen.note(text))
 
-    def trouble(self, text: str) -> None:
+    def problem(self, text: str) -> None:
         """Shown with a delay, in order with the notes."""
-        self._buffer(lambda: self._screen.trouble(text))
+        self._buffer(lambda: self._screen.problem(text))
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
         """Passed on at once: it adds no line to the output."""

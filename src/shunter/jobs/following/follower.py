@@ -69,7 +69,7 @@ class JobFollower:
         self._obstacle = Obstacle(client, self._observed, self._display)
         self._is_deleted = False
         self._pods: dict[str, Json] = {}
-        self._gone: set[str] = set()
+        self._deleted_pods: set[str] = set()
         """Uids of pods that were deleted, for example by a suspension."""
         self._phases: dict[str, tuple[str, str]] = {}
         """Label and phase of each present pod, by uid. Cached, as all of a thousand are shown whenever one changes."""
@@ -82,7 +82,7 @@ class JobFollower:
         self._events: dict[str, Json] = {}
         """Events about objects whose names begin with the job's, by their own uid: a pod's event may arrive before the pod."""
         self._refusals: set[tuple[type[ApiError], str]] = set()
-        self._silences: set[bool] = set()
+        self._outages: set[bool] = set()
         """Problems shown since the server answered last: True for no answer, False for an error."""
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets the exception of a part that failed other than by an error of the server."""
@@ -124,7 +124,7 @@ class JobFollower:
         return self._is_deleted or is_finished(self._job)
 
     def _end(self) -> JobEnd:
-        pods = last_pods(self._job, list(self._pods.values()), self._gone)
+        pods = last_pods(self._job, list(self._pods.values()), self._deleted_pods)
         return JobEnd(None if self._is_deleted else self._job, pods, self._written)
 
     async def _read_once(self) -> None:
@@ -157,14 +157,14 @@ class JobFollower:
         kind = (type(error), error.status.details.kind if error.status.details else "")
         if kind not in self._refusals:
             self._refusals.add(kind)
-            self._display.trouble(f"not everything is shown: {error.message}")
+            self._display.problem(f"not everything is shown: {error.message}")
 
-    def _show_silence(self, problem: ApiError) -> None:
+    def _show_unavailable(self, problem: ApiError) -> None:
         """Shows a problem of the server, once for no answer and once for errors."""
-        is_away = isinstance(problem, ConnectionProblem)
-        if is_away not in self._silences:
-            self._silences.add(is_away)
-            self._display.trouble(f"{problem.message} Trying again.")
+        is_unanswered = isinstance(problem, ConnectionProblem)
+        if is_unanswered not in self._outages:
+            self._outages.add(is_unanswered)
+            self._display.problem(f"{problem.message} Trying again.")
 
     async def _until_finished(self) -> None:
         name, uid = self._job["metadata"]["name"], self._job["metadata"]["uid"]
@@ -174,8 +174,8 @@ class JobFollower:
             self._namespace,
             field_selector=f"metadata.name={name}",
             known=[self._job],
-            on_listed=self._silences.clear,
-            on_silence=self._show_silence,
+            on_listed=self._outages.clear,
+            on_silence=self._show_unavailable,
         )
         async with contextlib.aclosing(changes):
             async for change in changes:
@@ -213,7 +213,7 @@ class JobFollower:
             is_new = uid not in self._pods
             self._pods[uid] = pod
             if change.gone:
-                self._gone.add(uid)
+                self._deleted_pods.add(uid)
                 self._phases.pop(uid, None)
             else:
                 phase = pod.get("status", {}).get("phase", "Pending")
@@ -243,22 +243,22 @@ class JobFollower:
             self._display.note(f"{member(self._job, pod).label} is deleted: {why}")
 
     async def _tail(self, pod: Json, container: str, part: LogPart) -> None:
-        who = member(self._job, pod)
+        pod_member = member(self._job, pod)
         written = self._written.setdefault((pod["metadata"]["name"], container), deque(maxlen=READ_LINES))
         async for line in followed_lines(self._client, pod, container, part):
             written.append(line)
-            self._display.log(who, container, line)
+            self._display.log(pod_member, container, line)
 
     async def _watch_jobset(self) -> None:
         """Shows each restart of all pods from now on."""
-        name, made = self._job["metadata"]["name"], None
+        name, recreated = self._job["metadata"]["name"], None
         async for change in follow(self._client, JOBSETS, self._namespace, field_selector=f"metadata.name={name}"):
             if change.gone or not is_jobset_of(self._job, change.object):
                 continue
             counts = restarts(change.object)
-            if counts is not None and made is not None and counts.made > made:
+            if counts is not None and recreated is not None and counts.made > recreated:
                 self._display.note(f"all pods are recreated; restarts: {counts}")
-            made = counts.made if counts is not None else 0
+            recreated = counts.made if counts is not None else 0
 
     async def _watch_events(self) -> None:
         async for change in follow(self._client, CORE_EVENTS, self._namespace):
@@ -298,7 +298,7 @@ class JobFollower:
             self._display.note(warning)
 
     def _observed(self) -> tuple[Json, list[Json], list[Json]]:
-        present = [pod for uid, pod in self._pods.items() if uid not in self._gone]
+        present = [pod for uid, pod in self._pods.items() if uid not in self._deleted_pods]
         return self._job, present, list(self._events.values())
 
     @property

@@ -12,20 +12,20 @@ RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 """Label of a JobSet's pods: how often all pods had been recreated before."""
 
 
-def last_pods(job: Json, pods: Sequence[Json], gone: Collection[str]) -> list[Json]:
+def last_pods(job: Json, pods: Sequence[Json], deleted: Collection[str]) -> list[Json]:
     """One pod for each place in the job, from the last restart of all pods: the newest failed one or, if none failed, the newest.
-    A pod in `gone` (uids), whose log can no longer be read, only if no other failed in its place."""
+    A pod in `deleted` (uids), whose log can no longer be read, only if no other failed in its place."""
     latest: dict[str, Json] = {}
-    for pod in sorted(pods, key=lambda pod: _order(pod, gone)):
+    for pod in sorted(pods, key=lambda pod: _order(pod, deleted)):
         latest[member(job, pod).label] = pod
     last = max((_attempt(pod) for pod in latest.values() if faults([pod])), default=0)
     return [pod for pod in latest.values() if _attempt(pod) >= last]
 
 
-def _order(pod: Json, gone: Collection[str]) -> tuple[bool, bool, int, str]:
+def _order(pod: Json, deleted: Collection[str]) -> tuple[bool, bool, int, str]:
     metadata = pod["metadata"]
-    is_there = metadata["uid"] not in gone
-    return bool(faults([pod])), is_there, _attempt(pod), str(metadata.get("creationTimestamp", ""))
+    exists = metadata["uid"] not in deleted
+    return bool(faults([pod])), exists, _attempt(pod), str(metadata.get("creationTimestamp", ""))
 
 
 def _attempt(pod: Json) -> int:

@@ -71,7 +71,7 @@ class Obstacle:
         warnings, self._warnings = self._warnings, []
         if found is not None:
             if before is None or (before.word, before.text) != (found.word, found.text):
-                self._display.trouble(str(found))
+                self._display.problem(str(found))
             return
         if is_finished(job):
             return

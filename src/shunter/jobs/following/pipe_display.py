@@ -18,7 +18,7 @@ class Display(Protocol):
     def note(self, text: str) -> None:
         """A message about the job: a condition, a warning event."""
 
-    def trouble(self, text: str) -> None:
+    def problem(self, text: str) -> None:
         """A problem: what keeps the job from training, or why logs and events are missing."""
 
     def progress(self, job: Overview, phases: dict[str, str]) -> None:
@@ -41,7 +41,7 @@ class PipeDisplay:
         sys.stderr.write(f"-- {text}\n")
         sys.stderr.flush()
 
-    def trouble(self, text: str) -> None:
+    def problem(self, text: str) -> None:
         """Prints a note."""
         self.note(text)
 

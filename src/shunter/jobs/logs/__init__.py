@@ -1,4 +1,4 @@
-"""What the log of a training process says.
+"""Reads the logs of training processes.
 
 metrics.py, patterns.py    metrics with steps and ranks, speed; how trainers print them
 progress.py                steps and time left; checkpoints.py: the newest saved checkpoint

@@ -1,7 +1,7 @@
-"""The newest saved checkpoint that a log tells of. Pure.
+"""The newest saved checkpoint according to a log. Pure.
 
-What to know before changing it: a line that announces a save says nothing of its end. It counts only where the trainer is known
-to wait for the save, and only when a later line tells a loss: until then the process may have been killed in the middle.
+A line that announces a save does not show that it was completed. It counts only if the trainer is known to wait for the save, and
+a later line has a loss: until then the process may have been killed during the save.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from shunter.jobs.logs.metrics import log_report, timed
 from shunter.operator.training_progress import Checkpoint
 
 LONGEST = 1_000
-"""Characters of a line that are looked at."""
+"""Characters of a line that are read."""
 _COUNT = r"(?:global[_ ]?)?(?:step|iteration|iter)s?[ =:_@#-]*(?P<step>\d+)\b(?![.,]\d|%)"
 _PATH = (
     r"[\"'`(]?\S*?(?:checkpoint|ckpt|step|iter|iteration)[-_=]?(?P<step>\d+)(?:\.(?:pth?|ckpt|safetensors|bin|tar|npz|keras|h5))?"
     r"/?[\"'`).,;!]*(?=\s|$)"
 )
-"""A path that ends with a step. One that goes on after it (`checkpoint-500/model.safetensors`) names a part of a checkpoint."""
-_THING = r"(?:checkpoints?|ckpt|model|(?:training )?state)"
+"""A path that ends with a step. A longer one (`checkpoint-500/model.safetensors`) is a part of a checkpoint."""
+_SAVED_OBJECT = r"(?:checkpoints?|ckpt|model|(?:training )?state)"
 _SAVED = (
     late_pattern(
         rf"\bsaved (?:the )?(?:(?:model|training|full) )?(?:checkpoints? )?(?:(?:at|of|for|after|from|@) )?{_COUNT}", re.I
     ),
-    late_pattern(rf"\b{_THING}(?: (?:is|was|has been))?[ :]+saved(?:[ :=]+(?:to|in|at|as|under))?[ :=]+{_PATH}", re.I),
-    late_pattern(rf"\bsaved (?:(?:the|a|new|full|best|model) )*{_THING} (?:to|in|at|as|under):? +{_PATH}", re.I),
+    late_pattern(rf"\b{_SAVED_OBJECT}(?: (?:is|was|has been))?[ :]+saved(?:[ :=]+(?:to|in|at|as|under))?[ :=]+{_PATH}", re.I),
+    late_pattern(rf"\bsaved (?:(?:the|a|new|full|best|model) )*{_SAVED_OBJECT} (?:to|in|at|as|under):? +{_PATH}", re.I),
     late_pattern(r"\b(?:checkpoint|ckpt)[ #=:_-]*(?:step[ =_-]*)?(?P<step>\d+)(?: (?:is|was|has been))? saved\b", re.I),
-    late_pattern(rf"\b{_COUNT}[\]): ,|-]*(?:(?:the|a|new) )*{_THING} (?:(?:is|was|has been) )?saved\b", re.I),
-    late_pattern(rf"\b{_COUNT}[\]): ,|-]*saved (?:(?:the|a|new|full|best) )*{_THING}\b", re.I),
+    late_pattern(rf"\b{_COUNT}[\]): ,|-]*(?:(?:the|a|new) )*{_SAVED_OBJECT} (?:(?:is|was|has been) )?saved\b", re.I),
+    late_pattern(rf"\b{_COUNT}[\]): ,|-]*saved (?:(?:the|a|new|full|best) )*{_SAVED_OBJECT}\b", re.I),
 )
 _ANNOUNCED = (
     late_pattern(rf"\bSaving model checkpoint to {_PATH}"),  # transformers
     late_pattern(r"\[Torch\] Checkpoint global_step(?P<step>\d+) is about to be saved!"),  # DeepSpeed
 )
-"""By trainers that wait for their saves."""
+"""Lines of trainers that wait for their saves."""
 _NOT_SAVED = late_pattern(
     r"\b(?:not|never|cannot|can't|couldn't|could not|unable|without|before|until|unless|if|when|will|would|should|must|to) "
     r"(?:be |been |have |yet )*(?:saved?|saving)\b|\bfail\w*\b|\berrors?:|\bsaved nothing\b|\bskip",
     re.I,
 )
-"""Such lines speak of a save that has not happened."""
+"""Lines about a save that has not happened."""
 
 
 def saved_checkpoint(lines: Iterable[str]) -> Checkpoint | None:
-    """By the last line that tells of a saved checkpoint. Lines begin with the times that the kubelet puts before them."""
+    """The checkpoint of the last line that reports one as saved. Lines begin with the kubelet's timestamp."""
     found: Checkpoint | None = None
     announced: Checkpoint | None = None
     for line in lines:
@@ -65,7 +65,7 @@ def saved_checkpoint(lines: Iterable[str]) -> Checkpoint | None:
 
 
 def saved_step(text: str) -> int | None:
-    """The step that a line without its time says is saved; None where it says of none that it is."""
+    """The step that a line (without timestamp) reports as saved; None if it does not."""
     return _saved_step(_readable(text))
 
 

@@ -1,7 +1,7 @@
-"""What the log of a process tells: metrics with their steps, its place among the other processes, how fast it goes.
+"""Reads the log of a process: metrics with their steps, its rank and world size, its speed.
 
-What to know before changing it: a name is taken for a metric only when it looks like one (`patterns.VALUE`), stands as
-`key=value` beside one or beside a step, or was named by the user; logs are full of other numbers.
+A name counts as a metric only if it looks like one (`patterns.VALUE`), is written as `key=value` in a line with a metric or a
+step, or was named by the user: logs are full of other numbers.
 """
 
 from __future__ import annotations
@@ -23,39 +23,38 @@ from shunter.kube.pods.log_times import split_time, time_of
 _WORDS = re.compile(r"[\s_-]+")
 _POSITION_KEYS = ("step", "global_step", "iteration", "iter")
 LONGEST_LINE = 10_000
-"""Characters of a line that are looked at; what is longer is no report of progress."""
+"""Characters of a line that are read: reports of progress are shorter."""
 RATE = "throughput"
-"""The name of the series that holds what a program says of its own speed; compared as a speed, not as a metric."""
-
+"""The name of the series with the speed that a program prints; compared as a speed, not as a metric."""
 
 GROUP = 8
-"""Points of which at most three are kept where older ones are thinned out."""
+"""Of so many older points at most three are kept when a series is thinned out."""
 
 
 class MetricPattern(NamedTuple):
-    """What `--metric` gives: a name that counts as a metric wherever it stands before a number, or a pattern of its own."""
+    """The value of `--metric`: a name that counts as a metric before any number, or a pattern."""
 
     name: str
     pattern: re.Pattern[str]
-    """Its group `value`, or else its first, is the value; groups `step` and `epoch` say where."""
+    """Its group `value`, or else its first one, is the value; groups `step` and `epoch` are the position."""
 
 
 class LogReport(NamedTuple):
-    """What one container's log says."""
+    """What was read in the log of one container."""
 
     series: tuple[Series, ...] = ()
     processes: tuple[Process, ...] = ()
     seed: str = ""
     first_step: datetime | None = None
-    """When the first line with a metric was written; None for a log without times."""
+    """The time of the first line with a metric; None for a log without times."""
     steps: int | None = None
-    """How many steps there will be, by the line that said so last."""
+    """The total number of steps, by the last line with it."""
     counts_epochs: bool = False
-    """Whether the last place that is one number was an epoch, and not a step."""
+    """Whether the last position of a single number was an epoch, not a step."""
 
 
 def metric_pattern(text: str) -> MetricPattern:
-    """From `NAME` or `NAME=REGEX`. InputError for what is no pattern with a group."""
+    """The pattern of `NAME` or `NAME=REGEX`. InputError if it is invalid, or has no group."""
     name, _, expression = text.partition("=")
     if not expression:
         expression = rf"(?<![\w.]){re.escape(name)}[\"']?\s*[=:\s]\s*(?P<value>{patterns.NUMBER})"
@@ -92,15 +91,15 @@ class LogReader:
         """As of the last line."""
         self._epoch: float | None = None
         self._points: dict[tuple[str, int | None, bool], dict[tuple[float, ...], Point]] = {}
-        self._claims: dict[int | None, Process] = {}
+        self._processes: dict[int | None, Process] = {}
         self._seed = ""
         self._first: datetime | None = None
         self._steps: int | None = None
         self._counts_epochs = False
 
     def read(self, line: str) -> None:
-        """Takes in the next line. One with carriage returns, as progress bars write, counts as several; each is looked at up to
-        `LONGEST_LINE` characters."""
+        """Reads the next line. One with carriage returns, as progress bars write, counts as several, of at most `LONGEST_LINE`
+        characters each."""
         self._report = None
         time, text = timed(line)
         for part in patterns.ESCAPES.sub("", text).split("\r"):
@@ -115,7 +114,7 @@ class LogReader:
                 for (name, rank, counted), points in self._points.items()
             )
             self._report = LogReport(
-                tuple(series), tuple(self._claims.values()), self._seed, self._first, self._steps, self._counts_epochs
+                tuple(series), tuple(self._processes.values()), self._seed, self._first, self._steps, self._counts_epochs
             )
         return self._report
 
@@ -126,7 +125,7 @@ class LogReader:
             return
         if "seed" in hints and not self._seed and (seed := patterns.SEED.search(text)):
             self._seed = seed["seed"]
-        rank = self._rank if hints.isdisjoint(patterns.HINTS_OF_PLACES) else self._claim(text)
+        rank = self._rank if hints.isdisjoint(patterns.HINTS_OF_RANKS) else self._rank_of(text)
         if structured := _structured(text):
             at, values, is_epoch = structured
             self._counts_epochs = is_epoch if at else self._counts_epochs
@@ -138,23 +137,23 @@ class LogReader:
             if match := pattern.search(text):
                 found = match.groupdict()
                 if (number := _plain_number(found.get("value") or match[1])) is not None:
-                    places = (_plain_number(found.get(key)) for key in ("epoch", "step"))
-                    where = tuple(place for place in places if place is not None)
-                    at, values = where or at, [*(pair for pair in values if pair[0] != name), (name, number)]
+                    numbers = (_plain_number(found.get(key)) for key in ("epoch", "step"))
+                    position = tuple(one for one in numbers if one is not None)
+                    at, values = position or at, [*(pair for pair in values if pair[0] != name), (name, number)]
         for name, value in values:
             self._add(name, rank, at, value, time)
         if any(name != RATE for name, _ in values) and self._first is None:
             self._first = time
 
-    def _claim(self, text: str) -> int | None:
-        """The rank that the line is of."""
-        said = patterns.RANK.search(text)
-        rank = self._rank if said is None or (named := whole_number(said["rank"])) is None else named
-        for pattern in patterns.CLAIMS:
+    def _rank_of(self, text: str) -> int | None:
+        """The rank of the process that wrote the line; records its rank and world size if the line names them."""
+        match = patterns.RANK.search(text)
+        rank = self._rank if match is None or (named := whole_number(match["rank"])) is None else named
+        for pattern in patterns.PROCESSES:
             if (match := pattern.search(text)) and (size := whole_number(match["size"])) is not None:
-                claimed = whole_number(match["rank"]) if "rank" in pattern.groupindex else None
-                self._claims[claimed] = Process(pod=self._pod, rank=claimed, world_size=size)
-                return rank if claimed is None else claimed
+                process_rank = whole_number(match["rank"]) if "rank" in pattern.groupindex else None
+                self._processes[process_rank] = Process(pod=self._pod, rank=process_rank, world_size=size)
+                return rank if process_rank is None else process_rank
         return rank
 
     def _position(self, text: str, hints: frozenset[str]) -> tuple[float, ...]:
@@ -178,15 +177,15 @@ class LogReader:
         """Adds a value; one for the same step (after a restart) replaces the former."""
         key = (name, rank, not at)
         points = self._points.setdefault(key, {})
-        where = at or (next(reversed(points))[0] + 1 if points else 1.0,)
-        points.pop(where, None)
-        points[where] = Point(where, finite(value), time.timestamp() if time else None)
+        position = at or (next(reversed(points))[0] + 1 if points else 1.0,)
+        points.pop(position, None)
+        points[position] = Point(position, finite(value), time.timestamp() if time else None)
         if self._most_points is not None and len(points) > self._most_points:
             self._points[key] = {point.at: point for point in _thinned(list(points.values()))}
 
 
 def _thinned(points: Sequence[Point]) -> list[Point]:
-    """The newer half of the points, the first, and of each `GROUP` of the older ones those with the extremes."""
+    """The newer half of the points, the first, and the extremes of each `GROUP` of the older ones."""
     half = len(points) // 2
     kept = [points[0]]
     for start in range(1, half, GROUP):
@@ -196,14 +195,14 @@ def _thinned(points: Sequence[Point]) -> list[Point]:
 
 
 def timed(line: str) -> tuple[datetime | None, str]:
-    """The time that the kubelet put before a line, None where there is none, and the rest of the line."""
+    """The timestamp that the kubelet wrote before a line (None if there is none), and the rest of the line."""
     time, text = split_time(line)
     return time_of(time), text
 
 
 def _structured(text: str) -> tuple[tuple[float, ...], list[tuple[str, float]], bool] | None:
-    """A line that is a mapping as JSON or Python writes it (Hugging Face's Trainer, structured loggers): its place, its values,
-    and whether the place is an epoch."""
+    """A line that is a mapping as JSON or Python writes it (Hugging Face's Trainer, structured loggers): its position, its
+    values, and whether the position is an epoch."""
     begin = text.find("{")
     if begin < 0 or not text.endswith("}"):
         return None

@@ -1,7 +1,7 @@
-"""How training programs print where they are, and what they measure: the patterns of common trainers, as data.
+"""How common trainers print positions and metrics: their patterns, as data.
 
-A line has at most one position (the first pattern that fits counts), any number of values, and maybe a claim of a process about
-its place among the others.
+A line has at most one position (the first pattern that matches counts), any number of values, and perhaps the rank and world size
+of a process.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|NaN|inf|Inf
 
 
 class Position(NamedTuple):
-    """How a trainer writes where it is. The name of the `trainer` is for readers only."""
+    """How a trainer prints its position. `trainer` is only a comment."""
 
     trainer: str
     pattern: re.Pattern[str]
-    """Has groups `epoch`, `step`, or both; `steps` is how many there will be."""
+    """Has groups `epoch`, `step`, or both; `steps` is the total number of steps."""
 
 
 POSITIONS = (
@@ -48,11 +48,11 @@ POSITIONS = (
 )
 
 EPOCH_HEADING = late_pattern(r"^Epoch (?P<epoch>\d+)/\d+$")
-"""A line of Keras of its own; the steps below it are of that epoch."""
+"""A heading of Keras; the steps below it are of that epoch."""
 
 _KIND = r"(?:average|avg|mean|total|final|running|train(?:ing)?|test|valid(?:ation)?|val|eval(?:uation)?|dev|lm|best)"
-_THINGS = r"samples?|examples?|sequences?|tokens?|images?|imgs?|its?|iter(?:ation)?s?|steps?"
-_RATE_UNIT = rf"(?:{_THINGS})/s(?:ec(?:ond)?)?"
+_UNITS = r"samples?|examples?|sequences?|tokens?|images?|imgs?|its?|iter(?:ation)?s?|steps?"
+_RATE_UNIT = rf"(?:{_UNITS})/s(?:ec(?:ond)?)?"
 _METRIC = (
     r"[\w./@'-]*?(?:loss|accuracy|acc|acc@?[15]|perplexity|ppl|rmse|mae|mse|logloss|l1|l2|auc|error|f1|bleu|rouge\w*"
     r"|grad[_ ]?norm|reward|psum|checksum)"
@@ -66,7 +66,7 @@ PAIR = late_pattern(rf"(?<![\w.])(?P<name>[A-Za-z_][\w./-]*)=(?P<value>{NUMBER})
 """`key=value`; counts in lines that have a position or a metric. A quantity with a unit (`dt=152.3ms`) is none."""
 THROUGHPUT = late_pattern(
     rf"(?P<value>{NUMBER}) *(?P<unit>{_RATE_UNIT})\b(?! *[=:])"
-    rf"|(?P<name>\btps|\bthroughput|\b\w*(?:{_THINGS})(?:_per_|/)s(?:ec(?:onds?)?)?\b)[\"']?[=: ]+"
+    rf"|(?P<name>\btps|\bthroughput|\b\w*(?:{_UNITS})(?:_per_|/)s(?:ec(?:onds?)?)?\b)[\"']?[=: ]+"
     rf"(?P<named>\d{{1,3}}(?:,\d{{3}})+|{NUMBER})",
     re.I,
 )
@@ -78,10 +78,10 @@ NOT_METRICS = late_pattern(
     r"|^(?:\w*_)?(?:u?u?id)$|^(?:dt|ts|created|msecs|lineno|process|thread)$",
     re.I,
 )
-"""Names that count, place, time or identify something: they tell nothing of what was learned."""
+"""Names of counts, positions, times and identifiers, which are no metrics of the training."""
 
 _RANK = r"(?<!local )(?<!local-)\b(?:global[_ ])?rank"
-CLAIMS = (
+PROCESSES = (
     late_pattern(rf"{_RANK}[ =:]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
     late_pattern(rf"{_RANK}[ =:\]]*(?P<rank>\d+)\b.*?\b(?:world[_ -]?)?size[ =:]*(?P<size>\d+)\b", re.I),
     late_pattern(rf"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b.*?{_RANK}[ =:]*(?P<rank>\d+)\b", re.I),
@@ -92,9 +92,9 @@ CLAIMS = (
     ),
     late_pattern(r"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b", re.I),
 )
-"""A process about its place among the others: the first that fits counts; the last names no rank."""
+"""Rank and world size of a process: the first pattern that matches counts; the last has no rank."""
 RANK = late_pattern(rf"{_RANK}[ _=:]*(?P<rank>\d+)\b", re.I)
-"""The rank that a line is of, when it says one."""
+"""The rank that a line names."""
 SEED = late_pattern(r"(?<!\w)(?:random[_ ])?seed *[=: ] *(?P<seed>\d+)\b", re.I)
 ESCAPES = late_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles and links (OSC)
@@ -102,9 +102,9 @@ ESCAPES = late_pattern(
     r"|\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"  # colours, cursor movements: all other control sequences (CSI)
     r"|\x1b[ -/]*[0-~]?|\x08"
 )
-"""What a program writes for the terminal, and not for its reader."""
+"""Escape sequences for terminals."""
 
-HINTS_OF_PLACES = frozenset({"rank", "world", "process"})
+HINTS_OF_RANKS = frozenset({"rank", "world", "process"})
 HINTS_OF_POSITIONS = frozenset({"epoch", "step", "iter", "batch", "round", "it=", "it:", "it ", "train", "%|"})
 HINTS_OF_METRICS = frozenset(
     {
@@ -131,12 +131,12 @@ HINTS_OF_RATES = frozenset({"/s", "per_s", "tps", "throughput"})
 HINTS = late_pattern(
     "|".join(
         sorted(
-            map(re.escape, HINTS_OF_PLACES | HINTS_OF_POSITIONS | HINTS_OF_METRICS | HINTS_OF_RATES | {"seed"}),
+            map(re.escape, HINTS_OF_RANKS | HINTS_OF_POSITIONS | HINTS_OF_METRICS | HINTS_OF_RATES | {"seed"}),
             key=len,
             reverse=True,
         )
     ),
     re.I,
 )
-"""Words of which a line has one before any pattern above is tried: most lines of a log have none, and are passed over quickly."""
+"""The patterns above are tried only on lines with one of these words, which most lines of a log do not have."""
 BEGINS_WITH_COUNT = late_pattern(r"\s*[\[\d]")

@@ -1,5 +1,5 @@
-"""How far a training is by the last lines of its log, for jobs whose programs report to no status server: those of
-kubeflow.org/v1, and every script that just prints."""
+"""The progress of a training by the last lines of its log, for jobs whose programs do not report to the status server: those of
+kubeflow.org/v1, and all scripts that only print it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from shunter.operator.overview import is_pod_of, job_state, pod_selector
 from shunter.operator.training_progress import Progress, progress
 
 MOST_JOBS = 20
-"""Of so many jobs logs are read for one list: each is a request of its own, which a kubelet answers."""
+"""The logs of so many jobs are read for one list: each needs a request, which a kubelet answers."""
 TAIL_LINES = 200
 READ_SECONDS = 3.0
-"""How long the logs of all of them may take: a kubelet may be out of reach."""
-
+"""The timeout for the log of one job: its kubelet may be unreachable."""
 
 LOGGED_STATES = ("Running", "Failed")
 """States of jobs whose logs are read for their progress."""
@@ -39,8 +38,8 @@ class LogProgress(NamedTuple):
 
 
 async def progress_in_logs(client: Client, jobs: Sequence[Json]) -> LogProgress:
-    """That of the jobs among these that run or have failed and whose programs report none, by the log of their first rank; of a
-    job that has failed it says how far it came. Running ones are read first."""
+    """The progress of those jobs that run or have failed and whose programs do not report it, by the log of their first rank.
+    Logs of running jobs are read first."""
     silent = [job for state in LOGGED_STATES for job in jobs if job_state(job) == state and progress(job) is None]
     read = await asyncio.gather(*(_read(client, job) for job in silent[:MOST_JOBS]), return_exceptions=True)
     found, unread = {}, len(silent[MOST_JOBS:])
@@ -55,7 +54,7 @@ async def progress_in_logs(client: Client, jobs: Sequence[Json]) -> LogProgress:
 
 
 async def _read(client: Client, job: Json) -> Progress | None:
-    """None for a job without a pod whose log says how far it is."""
+    """The progress of one job; None if it has no pod, or the log has no progress."""
     async with asyncio.timeout(READ_SECONDS):
         page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
         for pod in training_pods(job, [pod for pod in page.items if is_pod_of(job, pod)])[:1]:
@@ -64,8 +63,8 @@ async def _read(client: Client, job: Json) -> Progress | None:
 
 
 async def progress_in_log(client: Client, pod: Json) -> Progress | None:
-    """By the last lines of one pod's log; None where there is no log, and where it says nothing of it. Raises ApiError where the
-    cluster refuses."""
+    """The progress by the last lines of a pod's log; None if there is no log, or it has no progress. Raises ApiError if the log
+    may not be read."""
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     chunks = client.logs(name, namespace, container=training_container(pod), timestamps=True, tail_lines=TAIL_LINES)
     try:
@@ -75,12 +74,12 @@ async def progress_in_log(client: Client, pod: Json) -> Progress | None:
 
 
 def logged_progress(lines: Iterable[str]) -> Progress | None:
-    """By the last loss in these lines of a log, which begin with their times; else by the last of any metric; and the newest
-    checkpoint. None where no line names any of them. What is left is reckoned from the steps that the lines tell, where they say
-    of how many."""
+    """The progress by the last loss in these log lines, which begin with timestamps, else by the last value of any metric; and
+    the newest checkpoint. None if the lines have none of them. The remaining time is estimated if they have the total number of
+    steps."""
     lines = list(lines)
-    said, checkpoint = log_report(lines, pod="", rank=0), saved_checkpoint(lines)
-    series = leading(said.series)
+    report, checkpoint = log_report(lines, pod="", rank=0), saved_checkpoint(lines)
+    series = leading(report.series)
     if series is None:
         return None if checkpoint is None else Progress(reported=checkpoint.saved, checkpoint=checkpoint, source="log")
     last = series.points[-1]
@@ -88,9 +87,9 @@ def logged_progress(lines: Iterable[str]) -> Progress | None:
     if len(last.at) == 2:
         epoch, step = last.at
     elif not series.is_counted:
-        epoch, step = (last.at[0], None) if said.counts_epochs else (None, last.at[0])
+        epoch, step = (last.at[0], None) if report.counts_epochs else (None, last.at[0])
     is_whole = step is not None and step.is_integer()
-    steps = said.steps if epoch is None and is_whole else None
+    steps = report.steps if epoch is None and is_whole else None
     pace = seconds_a_step(series.points) if steps is not None else None
     return Progress(
         reported=None if last.time is None else datetime.fromtimestamp(last.time, UTC),

@@ -1,4 +1,4 @@
-"""Reads what the logs of a job's ranks tell: metrics, steps, the last lines. Decides nothing."""
+"""Reads the logs of a job's ranks: metrics, steps, the last lines."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from shunter.kube.pods.log_times import split_time
 
 CONCURRENT_LOGS = 16
 MOST_LINES = 100_000
-"""Lines of a log that are read of what it has when it is first looked at."""
+"""The most lines of a log that are read at first."""
 LONGEST_BYTES = 4 * LONGEST_LINE
-"""Of a line, so that one without end is not held in memory."""
+"""The most bytes of a line, to limit memory."""
 MOST_POINTS = 4000
 """Points of a series that are kept: twice as many as a curve shows."""
 KEPT_LINES = 20
@@ -27,7 +27,7 @@ KEPT_LINES = 20
 
 
 class RankLogs:
-    """The logs of some ranks, read once and then, at each `read`, from where they were left."""
+    """The logs of some ranks; each `read` continues where the one before ended."""
 
     def __init__(self, client: Client, *, extra: Sequence[MetricPattern] = (), most_lines: int = MOST_LINES) -> None:
         self._client = client
@@ -37,12 +37,12 @@ class RankLogs:
         self._logs: dict[int, _RankLog] = {}
 
     async def read(self, pods: Mapping[int, Json], only: Collection[int]) -> None:
-        """Reads on in the logs of the ranks in `only`; `pods` are those of the job (`training_pods.pods_by_rank`). A log that is
-        not there (yet, or any more) adds nothing. Raises ApiError where the cluster refuses."""
+        """Reads on in the logs of the ranks in `only`; `pods` are those of the job (`training_pods.pods_by_rank`). A log that
+        does not exist (yet, or any more) adds nothing. Raises ApiError if logs may not be read."""
         await asyncio.gather(*(self._read(rank, pods[rank]) for rank in sorted(only) if rank in pods))
 
     def reports(self) -> dict[int, LogReport]:
-        """What was read so far, by rank."""
+        """The reports on what was read so far, by rank."""
         return {rank: log.reader.report() for rank, log in sorted(self._logs.items())}
 
     def last_lines(self, rank: int) -> list[str]:
@@ -65,7 +65,7 @@ class RankLogs:
 
 
 class _RankLog:
-    """One rank: its container may be restarted, and its pod may be made anew, with a log of its own each time."""
+    """The log of one rank: if its container restarts or its pod is recreated, a new log begins."""
 
     def __init__(self, reader: LogReader) -> None:
         self.reader = reader

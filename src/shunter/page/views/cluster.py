@@ -14,7 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import NODES, PODS
 from shunter.api.scheduling.pod_requests import PodRequests, gpus_of, is_gpu, requested
 from shunter.doctor.places import spans
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import requested_ranks
 from shunter.kube.client import Client
 from shunter.migrate.survey.inventory.gpu_hours import gpus
 from shunter.operator.native_jobs import is_native
@@ -206,8 +206,8 @@ def gpus_asked_by(job: Json) -> int | None:
     if is_v1(job):
         return gpus(job)
     if is_native(job):
-        return (wanted(job) or 0) * gpus_of(job["spec"]["template"].get("spec") or {})
-    number, resources = wanted(job), (job["spec"].get("trainer") or {}).get("resourcesPerNode")
+        return (requested_ranks(job) or 0) * gpus_of(job["spec"]["template"].get("spec") or {})
+    number, resources = requested_ranks(job), (job["spec"].get("trainer") or {}).get("resourcesPerNode")
     return None if number is None or resources is None else number * gpus_of({"containers": [{"resources": resources}]})
 
 

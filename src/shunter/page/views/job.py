@@ -23,8 +23,8 @@ from shunter.jobs.finding import resource_of_kind
 from shunter.jobs.logs.progress import progress_in_log
 from shunter.jobs.logs.reading import RankLogs
 from shunter.jobs.metrics import Series
-from shunter.jobs.pods_up import wanted
-from shunter.jobs.timeline import tells
+from shunter.jobs.pods_up import requested_ranks
+from shunter.jobs.timeline import is_relevant
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 from shunter.launch.checkpoints.location import checkpoint_location
@@ -127,7 +127,7 @@ class JobView:
         if logged.uid != job["metadata"]["uid"]:
             logged = _NOT_LOGGED
         pace = self._once("paces", logged, lambda: paces(logged.by_rank, logged.followed))
-        wanted_ranks = wanted(job, jobset)
+        wanted_ranks = requested_ranks(job, jobset)
         may_read = "pods" not in observed.refused
         if not may_read:
             self._ranks = RankRows()
@@ -169,7 +169,7 @@ class JobView:
 
     def _timeline(self, observed: Observed, job: Json) -> list[TimelineRow]:
         uid = job["metadata"]["uid"]
-        events = [one.object for one in observed.objects["events"].values() if one.may_tell and tells(one.object, uid)]
+        events = [one.object for one in observed.objects["events"].values() if one.may_tell and is_relevant(one.object, uid)]
         pods, children = observed.objects["pods"], [*observed.objects.get("jobset", {}).values()]
         values, objects = (uid, job.get("status") or {}, [*pods]), (events, children)
         before = self._shown.get("timeline")

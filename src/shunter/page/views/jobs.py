@@ -20,12 +20,12 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBS, JOBSETS, PODS
-from shunter.jobs.evidence import JobCause, why_of_all
+from shunter.jobs.evidence import JobCause, job_causes
 from shunter.jobs.failure_record import failure_record
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import LOGGED_STATES, MOST_JOBS, progress_in_logs
 from shunter.jobs.logs.visible_text import visible
-from shunter.jobs.pods_up import is_well, wanted
+from shunter.jobs.pods_up import is_well, requested_ranks
 from shunter.kube.client import Client
 from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
 from shunter.operator.overview import FINISHED_STATES, SHOWN_RESOURCES, Overview, is_v2, overview
@@ -163,13 +163,13 @@ class Jobs:
         kept = _all(observed)
         unclear = {uid: job for uid, job in kept.items() if job.packed and self._is_to_read(uid, job)}
         objects = [job.object for job in unclear.values()]
-        found = await why_of_all(client, objects, self._namespace, datetime.now(UTC)) if objects else {}
+        found = await job_causes(client, objects, self._namespace, datetime.now(UTC)) if objects else {}
         jobsets = await jobsets_of_all(client, [one for one in objects if is_v2(one)], self._namespace) if objects else {}
         read = {uid: old for uid, old in self._read.items() if uid in kept}
         for one in objects:
             uid = one["metadata"]["uid"]
             why, job = found.get(uid, JobCause(None)), unclear[uid]
-            fresh = JobReading(job.version, job.job.state, why, wanted(one, jobsets.get(uid)) or 0)
+            fresh = JobReading(job.version, job.job.state, why, requested_ranks(one, jobsets.get(uid)) or 0)
             # `rows` compares by identity, so an equal reading stays the same object.
             read[uid] = old if (old := read.get(uid)) == fresh else fresh
         # So does the whole result: then no rows are made at all.
@@ -246,7 +246,7 @@ def kept_job(job: Json) -> KeptJob:
     shared = {field: intern(getattr(row, field) or "") for field in ("kind", "namespace", "reason")}
     kept = KeptJob(
         msgspec.structs.replace(row, message="", **shared),
-        wanted(job) or 0,
+        requested_ranks(job) or 0,
         record.count if record is not None else 0,
         progress(job),
         is_well(job),

@@ -13,7 +13,7 @@ from shunter.doctor.rules.logs.texts import verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, who
 from shunter.doctor.verdicts import Verdict
 from shunter.jobs.failures import missed_deadline
-from shunter.jobs.pods_up import wanted
+from shunter.jobs.pods_up import requested_ranks
 from shunter.operator.overview import is_v1, member
 
 
@@ -58,7 +58,7 @@ def _gone(case: Case) -> tuple[int, ...]:
     if any(len(ranks) != 1 for ranks in case.ranks.values()):
         return ()
     there = {member(case.job, pod).rank for pod in case.pods} | {rank for one in case.endings for rank in one.ranks}
-    return tuple(rank for rank in range(wanted(case.job) or 0) if rank not in there)
+    return tuple(rank for rank in range(requested_ranks(case.job) or 0) if rank not in there)
 
 
 RULE = Rule("T90", judge, logs_of_failures, yields=True)
