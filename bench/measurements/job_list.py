@@ -21,7 +21,7 @@ import asyncio
 import msgspec
 from shunter.cli.output.console import Output, print_as
 from shunter.cli.target import connect
-from shunter.jobs.finding import all_jobs
+from shunter.jobs.lookup import all_jobs
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import progress_in_logs
 from shunter.operator.overview import overview

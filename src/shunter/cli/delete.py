@@ -14,7 +14,7 @@ from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.output.console import errors, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.errors import InputError
-from shunter.jobs.finding import find
+from shunter.jobs.lookup import find
 from shunter.launch.deleting import delete_and_wait, delete_leftovers
 from shunter.launch.marks import DIGEST, PROGRAM
 

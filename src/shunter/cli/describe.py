@@ -21,11 +21,11 @@ from shunter.cluster.target import Target
 from shunter.fabrics.nccl_log import network_lines, requested_profile
 from shunter.jobs.description import description
 from shunter.jobs.evidence import evidence_of
-from shunter.jobs.finding import OnRefusal, find, ignore, own_pods
 from shunter.jobs.last_log_lines import last_log_lines
 from shunter.jobs.logs.network import networks_in_log
 from shunter.jobs.logs.progress import progress_in_logs
 from shunter.jobs.logs.visible_text import visible_line
+from shunter.jobs.lookup import OnRefusal, find, ignore, own_pods
 from shunter.launch.marks import FABRIC
 from shunter.launch.tracking import tracked_run
 from shunter.operator.training_progress import progress

@@ -16,7 +16,7 @@ from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption,
 from shunter.cluster.target import Target
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.looking import diagnose_job, watch_job
+from shunter.doctor.live_diagnosis import diagnose_job, watch_job
 from shunter.doctor.sampling import Sampling
 from shunter.doctor.text import report_lines
 from shunter.doctor.verdicts import Report

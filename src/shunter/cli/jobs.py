@@ -25,9 +25,9 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.jobs.ages import age, duration
 from shunter.jobs.failure_record import cell
-from shunter.jobs.finding import OnRefusal, ignore
 from shunter.jobs.listing import Listing, Row, listed
 from shunter.jobs.logs.visible_text import visible_line
+from shunter.jobs.lookup import OnRefusal, ignore
 from shunter.jobs.progress_text import cells
 
 WIDE = 120

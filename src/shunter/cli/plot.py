@@ -16,9 +16,9 @@ from shunter.cli.output.live import refuse_without_braille, screen_size
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.errors import InputError
 from shunter.jobs.curves import Curve, curves, metric_names
-from shunter.jobs.finding import find
 from shunter.jobs.job_view import JobView, JobViewReader
 from shunter.jobs.logs.metrics import metric_pattern
+from shunter.jobs.lookup import find
 from shunter.jobs.plot import plotted
 from shunter.kube.client import Client
 from shunter.operator.overview import Overview

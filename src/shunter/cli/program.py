@@ -17,7 +17,7 @@ from shunter.cli.tracking import local_address, print_run, print_server, require
 from shunter.cluster import mlflow_server
 from shunter.cluster.target import Target
 from shunter.errors import InputError
-from shunter.jobs.finding import find
+from shunter.jobs.lookup import find
 from shunter.launch import option_texts
 from shunter.launch.checkpoints.saved import names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode

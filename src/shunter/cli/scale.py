@@ -13,7 +13,7 @@ from shunter.api.titles import title_of
 from shunter.cli.options.job_argument import JobArgument
 from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
-from shunter.jobs.finding import find
+from shunter.jobs.lookup import find
 from shunter.kube.client import Client
 from shunter.launch.node_counts import require_scalable
 from shunter.launch.scaling import scale_pytorchjob, scale_trainjob, wait_scaled

@@ -23,9 +23,9 @@ from shunter.cli.output.saved import saved_by
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
 from shunter.errors import InputError
-from shunter.jobs.finding import find
 from shunter.jobs.job_view import JobView, JobViewReader
 from shunter.jobs.listing import Row, listed
+from shunter.jobs.lookup import find
 
 LIST_SHARE = 3
 """The list takes at most a third of the screen."""

@@ -4,12 +4,13 @@
     case.py         the same with what follows from it: ranks, endings, causes
     rules/          one module per rule, each pure: what it needs, its verdict, and what it must not claim
     diagnosing.py   evidence -> report: verdicts in order, and what could not be checked
-    collecting.py   reads the API server; sampling.py takes stacks by exec; recorder.py: flight recorders; looking.py: all three
+    collecting.py   reads the API server; sampling.py takes stacks by exec; recorder.py: flight recorders
+    live_diagnosis.py   all of these, for a job in a cluster
 
 lines.py, endings.py              what log lines are (errors, warnings, ranks); how containers ended
 waiting.py, stacks.py             what each rank does by two samples of its stacks; stacks as values
 places.py, launcher.py            which ranks are in which pod; whether the launcher of an MPI job is a node
-finding.py, jobsets.py            which job is meant; JobSets without a TrainJob
+job_lookup.py, jobsets.py         which job is meant; JobSets without a TrainJob
 rights.py, debug_containers.py    the user's permissions; ephemeral containers with py-spy
 redaction.py, recording.py        without credentials; `--record` and `--from`
 verdicts.py, text.py              the answer as values (`-o json`) with the exit code, and as text

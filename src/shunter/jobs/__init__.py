@@ -1,26 +1,26 @@
 """The state of a job, from objects of the cluster and logs: why it does not train, its progress, checkpoints and end.
 
 evidence.py               what is read for why a job does not train; operator/causes decides, from it
-finding.py                the job of a name, in any kind, and its pods
-jobsets.py                how many pods the JobSets of all TrainJobs want, and how often all were made anew
+lookup.py                 the job of a name, in any kind, and its pods
+jobsets.py                how many pods the JobSets of all TrainJobs request, and how often all were recreated
 listing.py                all jobs, a row each: cause, ranks that are up, progress, failures
 description.py            one job, in full
-job_view.py               one job, looked at again and again: `top`, `plot`
+job_view.py               one job, read repeatedly: `top`, `plot`
 training_pods.py          the pods that train, by rank, and their containers
 pods_up.py                how many ranks are up, of how many; of a mirrored job by its status
 rank_states.py            the state of each rank, with or without a pod
-differing_ranks.py        which ranks differ from the others: state, restarts, pace, silence, a metric that is no number
+differing_ranks.py        which ranks differ from the others: state, restarts, pace, silence, a metric that is not finite
 timeline.py               what happened to a job, in order
 metrics.py, curves.py     what a process reported, and when; metrics as curves; plot.py: curves as text
-progress_text.py          steps and time left in words, from reports (operator/training_progress.py) or logs
+progress_text.py          steps and time left as text, from reports (operator/training_progress.py) or logs
 logs/                     the same without reports: progress, metrics and checkpoints by what programs print
-failures.py               what failed, and in whose words: failure_record.py of the operator, last_log_lines.py of the program
+failures.py               what failed, by failure_record.py (the operator's record) and last_log_lines.py (the program's log)
 following/                a job watched until its end, for a display
-ages.py                   how long ago, and how long, in few letters
-condition_sentences.py    what a change of a condition means
+ages.py                   ages and durations as short text
+condition_sentences.py    a change of a condition as a sentence
 masking.py                texts that leave the cluster, without credentials
 deletion.py               deletes a job with all that belongs to it; nothing else here writes to a cluster
 
-What decides is pure; evidence, finding, jobsets, job_view, last_log_lines and listing read. `shunter run`, its Python counterpart
+What decides is pure; evidence, jobsets, job_view, last_log_lines, listing and lookup read. `shunter run`, its Python counterpart
 and the migration use this package.
 """

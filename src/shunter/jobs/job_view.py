@@ -17,10 +17,10 @@ from shunter.jobs.description import events_about
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import evidence_of
 from shunter.jobs.failures import failure_cause
-from shunter.jobs.finding import own_pods
 from shunter.jobs.logs.metrics import MetricPattern
 from shunter.jobs.logs.progress import progress_in_logs
 from shunter.jobs.logs.reading import MOST_LINES, RankLogs
+from shunter.jobs.lookup import own_pods
 from shunter.jobs.metrics import Series
 from shunter.jobs.rank_states import RankState, rank_states
 from shunter.jobs.training_pods import pods_by_rank

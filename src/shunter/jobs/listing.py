@@ -13,9 +13,9 @@ from shunter.api.meta import Json
 from shunter.api.rank_failures import RankFailures
 from shunter.jobs.evidence import JobCause, job_causes
 from shunter.jobs.failure_record import as_json, failure_record
-from shunter.jobs.finding import OnRefusal, all_jobs, ignore
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import progress_in_logs
+from shunter.jobs.lookup import OnRefusal, all_jobs, ignore
 from shunter.jobs.pods_up import requested_ranks
 from shunter.kube.client import Client
 from shunter.operator.overview import Overview, is_finished, overview

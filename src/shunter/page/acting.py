@@ -13,7 +13,7 @@ from shunter.api.resources import Resource
 from shunter.api.titles import object_title, title_of
 from shunter.errors import InputError
 from shunter.jobs.deletion import request_deletion
-from shunter.jobs.finding import get_job, resource_of_kind
+from shunter.jobs.lookup import get_job, resource_of_kind
 from shunter.kube.client import Client
 from shunter.kube.errors import Conflict, Status
 from shunter.launch.checkpoints.saved import names_with_checkpoints

@@ -10,7 +10,7 @@ from importlib import import_module
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
-from shunter.jobs.finding import get_job, resource_of_kind
+from shunter.jobs.lookup import get_job, resource_of_kind
 from shunter.operator.overview import is_pod_of
 from shunter.page.acting import act
 from shunter.page.calls import Calls, LogQuery

@@ -20,8 +20,8 @@ from shunter.doctor.verdicts import Report
 from shunter.jobs.description import events_about
 from shunter.jobs.evidence import completed
 from shunter.jobs.failures import failure_cause
-from shunter.jobs.finding import own_pods
 from shunter.jobs.last_log_lines import last_log_lines
+from shunter.jobs.lookup import own_pods
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Forbidden, NotFound
 from shunter.operator.causes import Evidence, cause, runs_in_full

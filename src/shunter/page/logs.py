@@ -17,10 +17,10 @@ from shunter.api.core import container_statuses
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
-from shunter.jobs.finding import pods_of
 from shunter.jobs.following.follower import OPERATOR_CONTAINERS
 from shunter.jobs.following.log_prefix import log_prefix
 from shunter.jobs.logs.visible_text import LONGEST, visible
+from shunter.jobs.lookup import pods_of
 from shunter.jobs.training_pods import Place, Places, ranks_of_places
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound

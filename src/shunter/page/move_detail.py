@@ -15,8 +15,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.titles import title_of
 from shunter.errors import ShunterError
-from shunter.jobs.finding import get_job, jobs_of, resource_of_kind
 from shunter.jobs.logs.visible_text import shortened, visible
+from shunter.jobs.lookup import get_job, jobs_of, resource_of_kind
 from shunter.jobs.masking import credentials, masked
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError

@@ -79,7 +79,7 @@ def kinds(incomplete: str) -> Offers:
 
 def _jobs(ctx: typer.Context) -> list[Json]:
     async def read(client: Client) -> list[Json]:
-        from shunter.jobs.finding import all_jobs
+        from shunter.jobs.lookup import all_jobs
 
         return [job for _, job in await all_jobs(client, str(ctx.params.get("namespace") or ""))]
 

@@ -10,9 +10,9 @@ from shunter.cli.options.log_options import LogOptions, attempts
 from shunter.cli.output.console import say
 from shunter.cli.output.display import SingleRankDisplay, display
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.jobs.finding import find, pods_of
 from shunter.jobs.following.follower import OPERATOR_CONTAINERS, JobFollower
 from shunter.jobs.following.pipe_display import Display
+from shunter.jobs.lookup import find, pods_of
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, log_lines

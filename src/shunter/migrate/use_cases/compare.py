@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.titles import title_of
-from shunter.jobs.finding import find, jobs_of
 from shunter.jobs.logs.metrics import MetricPattern
+from shunter.jobs.lookup import find, jobs_of
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
 from shunter.migrate.moving.marks import SOURCE, mark

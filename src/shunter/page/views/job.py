@@ -19,9 +19,9 @@ from shunter.jobs.curves import with_report
 from shunter.jobs.description import own_events
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import JobCause
-from shunter.jobs.finding import resource_of_kind
 from shunter.jobs.logs.progress import progress_in_log
 from shunter.jobs.logs.reading import RankLogs
+from shunter.jobs.lookup import resource_of_kind
 from shunter.jobs.metrics import Series
 from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.timeline import is_relevant

@@ -8,7 +8,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, Resource
 from shunter.doctor.jobsets import as_training
 from shunter.errors import InputError
-from shunter.jobs.finding import find
+from shunter.jobs.lookup import find
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
 from shunter.operator.overview import SHOWN_RESOURCES

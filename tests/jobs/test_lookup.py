@@ -8,7 +8,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
-from shunter.jobs.finding import all_jobs, find, own_pods, resource_of_kind
+from shunter.jobs.lookup import all_jobs, find, own_pods, resource_of_kind
 from stored_objects import StoredObjects
 
 

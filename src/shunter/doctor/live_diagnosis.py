@@ -18,7 +18,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import NO_EXEC, Evidence, Missing
-from shunter.doctor.finding import as_job, readable_job
+from shunter.doctor.job_lookup import as_job, readable_job
 from shunter.doctor.redaction import redacted
 from shunter.doctor.sampling import TWICE, Sampler, Sampling
 from shunter.doctor.verdicts import Report, Seconds
