@@ -14,6 +14,7 @@ from shunter.api.resources import Resource
 from shunter.cluster.apiserver import builtin, object_meta
 from shunter.cluster.apiserver.builtin.scheduling import SYSTEM_CLASSES
 from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
+from shunter.cluster.apiserver.status import StatusError
 
 NOW = "2026-11-21T10:00:00Z"
 UID = "11111111-2222-3333-4444-555555555555"
@@ -111,7 +112,7 @@ def write_to(kind: Kind, manifest: Json, old: Json | None, *, status: bool, stor
             name = metadata.get("name", "")
             return Answer(422, f'{resource.kind}{group} "{name}" is invalid: {aggregate(errors)}')
         kind.review(obj, old, objects)
-    except RejectedError as error:
+    except (RejectedError, StatusError) as error:
         return Answer(error.code, str(error))
     warnings = kind.warnings(obj, old, objects)
     return Answer(201 if old is None else 200, "", obj, tuple(unknown), tuple(warnings))

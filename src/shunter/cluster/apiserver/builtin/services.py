@@ -14,6 +14,7 @@ from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, port_faults, port_name_faults, subdomain_faults
 from shunter.api.resources import SERVICES
+from shunter.cluster.apiserver import status
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.field_rules import address_errors, faults, label_errors, one_of, unsupported
 from shunter.cluster.apiserver.kinds import Kind, Objects
@@ -25,8 +26,10 @@ _NODE_PORTS = range(30000, 32768)
 _AFFINITY_SECONDS = 10800
 _LONGEST_AFFINITY = 86400
 _TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
+_WITH_NODE_PORTS = ("LoadBalancer", "NodePort")
 _PROTOCOLS = ["SCTP", "TCP", "UDP"]
 _ADDRESS_FIELDS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+_ALLOCATED = "already allocated"
 
 
 def kind() -> Kind:
@@ -43,7 +46,9 @@ def kind() -> Kind:
         name_faults=label_faults,
         default=_default,
         admit=_admit,
+        prepare=_drop_unneeded,
         validate=_validate,
+        review=_review,
         warnings=_warnings,
         validate_status=_status_errors,
     )
@@ -87,7 +92,8 @@ def _admit(service: Json, old: Json | None, objects: Objects) -> None:
     spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if anywhere else ["IPv4"])
     spec.setdefault("ipFamilyPolicy", "RequireDualStack" if anywhere else "SingleStack")
     if spec["type"] == "NodePort" or (spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts")):
-        _give_node_ports(spec.get("ports", []), objects.all(SERVICES))
+        spec["ports"] = [dict(port) for port in spec.get("ports", ())]  # a patch may share them with the stored object
+        _give_node_ports(spec["ports"], objects.all(SERVICES))
 
 
 def _keep_addresses(spec: Json, old: Json) -> None:
@@ -116,12 +122,72 @@ def _free_address(seed: str, taken: set[str | None]) -> str:
 
 
 def _give_node_ports(ports: list[Json], services: Iterable[Json]) -> None:
+    """Ports of one number, as of TCP and UDP, share one node port."""
     taken = {port.get("nodePort") for service in services for port in service["spec"].get("ports", ())}
     taken |= {port.get("nodePort") for port in ports}
     free = (number for number in _NODE_PORTS if number not in taken)
+    shared: dict[int | None, int] = {}
     for port in ports:
-        if "nodePort" not in port:
-            port["nodePort"] = next(free)
+        if port.get("nodePort"):
+            shared.setdefault(port.get("port"), port["nodePort"])
+    for port in ports:
+        if not port.get("nodePort"):
+            number = port.get("port")
+            if number not in shared:
+                shared[number] = next(free)
+            port["nodePort"] = shared[number]
+
+
+def _drop_unneeded(service: Json, old: Json | None) -> None:
+    """What was given out to a Service of another type, and is not written anew (`dropTypeDependentFields`)."""
+    if old is None:
+        return
+    spec, before = service["spec"], old["spec"]
+
+    def drop(*names: str) -> None:
+        for name in names:
+            if name in spec and spec[name] == before.get(name):
+                del spec[name]
+
+    if spec["type"] == "ExternalName" != before["type"]:
+        if spec.get("clusterIPs") == before.get("clusterIPs"):
+            drop("clusterIP", "clusterIPs")
+        drop("ipFamilies", "ipFamilyPolicy")
+    given = {0, *(port.get("nodePort", 0) for port in before.get("ports", ()))}
+    if before["type"] in _WITH_NODE_PORTS and spec["type"] not in _WITH_NODE_PORTS:
+        ports = spec.get("ports", ())
+        if all(port.get("nodePort", 0) in given for port in ports):
+            spec["ports"] = [{name: value for name, value in port.items() if name != "nodePort"} for port in ports]
+    if before["type"] == "LoadBalancer" != spec["type"]:
+        drop("allocateLoadBalancerNodePorts", "loadBalancerClass")
+        service["status"] = {**(service.get("status") or {}), "loadBalancer": {}}
+    if _is_accessible(before) and not _is_accessible(spec):
+        drop("externalTrafficPolicy")
+
+
+def _is_accessible(spec: Json) -> bool:
+    """Whether it is reached from outside of the cluster."""
+    return spec["type"] in _WITH_NODE_PORTS or (spec["type"] == "ClusterIP" and bool(spec.get("externalIPs")))
+
+
+def _review(service: Json, old: Json | None, objects: Objects) -> None:
+    """Refuses an address or a node port that another Service has."""
+    spec, before = service["spec"], old["spec"] if old is not None else {}
+    others = [one["spec"] for one in objects.all(SERVICES) if one["metadata"].get("uid") != service["metadata"].get("uid")]
+    errors: list[FieldError] = []
+    address = spec.get("clusterIP", "None")
+    if address not in ("None", before.get("clusterIP")) and any(address == other.get("clusterIP") for other in others):
+        detail = f"failed to allocate IP {address}: provided IP is {_ALLOCATED}"
+        errors.append(invalid("spec.clusterIPs", spec.get("clusterIPs", [address]), detail))
+    own = {port.get("nodePort") for port in before.get("ports", ())}
+    taken = {port["nodePort"] for other in others for port in other.get("ports", ()) if port.get("nodePort")} - own
+    errors += [
+        invalid(f"spec.ports[{index}].nodePort", port["nodePort"], f"provided port is {_ALLOCATED}")
+        for index, port in enumerate(spec.get("ports", ()))
+        if port.get("nodePort") in taken
+    ]
+    if errors:
+        raise status.invalid("", SERVICES.kind, service["metadata"].get("name", ""), errors[:1])
 
 
 def _validate(service: Json, old: Json | None) -> list[FieldError]:
@@ -260,9 +326,8 @@ def _range_errors(spec: Json) -> list[FieldError]:
 
 def _traffic_errors(spec: Json) -> list[FieldError]:
     external, internal = spec.get("externalTrafficPolicy"), spec.get("internalTrafficPolicy")
-    accessible = spec["type"] in ("NodePort", "LoadBalancer") or spec.get("externalIPs")
     errors: list[FieldError] = []
-    if external is not None and not accessible:
+    if external is not None and not _is_accessible(spec):
         detail = "may only be set for externally-accessible services"
         errors.append(invalid("spec.externalTrafficPolicy", external, detail))
     elif external is not None and external not in ("Cluster", "Local"):
