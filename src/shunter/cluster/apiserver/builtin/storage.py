@@ -6,6 +6,7 @@ Source: k8s.io/kubernetes 1.36 `apis/core/v1` and `apis/storage/v1` defaults, `a
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from fractions import Fraction
 from math import ceil
 from typing import Any
 
@@ -18,7 +19,7 @@ from shunter.cluster.apiserver.builtin.pod.rules import node_selector_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.field_rules import IMMUTABLE, changed, faults, one_of, selector_errors
-from shunter.cluster.apiserver.kinds import Kind, Objects
+from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError
 
 _ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 _STABLE_LABELS = {
@@ -46,6 +47,7 @@ def kinds() -> list[Kind]:
             admit=_admit_claim,
             prepare=_prepare_claim,
             validate=_claim_errors,
+            review=_review_claim,
         ),
         typed(
             PERSISTENT_VOLUMES,
@@ -140,14 +142,30 @@ def _claim_update_errors(spec: Json, old: Json) -> list[FieldError]:
     bound_elsewhere = was.get("volumeName") and spec.get("volumeName") != was["volumeName"]
     if rest != was_rest or bound_elsewhere:
         return [forbidden("spec", _CLAIM_IS_IMMUTABLE)]
-    new_size = parse(spec["resources"].get("requests", {}).get("storage", 0))
-    old_size = parse(was["resources"].get("requests", {}).get("storage", 0))
+    new_size, old_size = _requested({"spec": spec}), _requested(old)
     if new_size != old_size and old["status"].get("phase") != "Bound":
         return [forbidden("spec", _CLAIM_IS_IMMUTABLE)]
     if new_size < old_size:
         detail = "field can not be less than status.capacity"
         return [forbidden("spec.resources.requests.storage", detail)]
     return []
+
+
+def _review_claim(claim: Json, old: Json | None, objects: Objects) -> None:
+    """Admission plugin PersistentVolumeClaimResize: a claim grows only where its class allows it."""
+    if old is None or _requested(claim) <= _requested(old):
+        return
+    name = claim["spec"].get("storageClassName") or ""
+    found = objects.get(STORAGE_CLASSES, "", name) if name else None
+    if found is None or not found.get("allowVolumeExpansion"):
+        raise RejectedError(
+            f'persistentvolumeclaims "{claim["metadata"]["name"]}" is forbidden: only dynamically provisioned pvc can be resized '
+            "and the storageclass that provisions the pvc must support resize"
+        )
+
+
+def _requested(claim: Json) -> Fraction:
+    return parse(claim["spec"]["resources"].get("requests", {}).get("storage", 0))
 
 
 def _default_volume(volume: Json) -> None:
