@@ -128,8 +128,8 @@ async def test_killed_after_any_write_the_next_run_or_a_deletion_leaves_nothing(
                         owners[owner["name"]] = owner["uid"]
                 assert owners == {job["metadata"]["name"]: job["metadata"]["uid"] for job in present}
             for job in present:
-                await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, tell=print)
-            await delete_leftovers(client, namespace, name, tell=print)
+                await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, notify=print)
+            await delete_leftovers(client, namespace, name, notify=print)
 
     await asyncio.gather(*(lead(writes, next_run=next_run) for writes in range(1, WRITES + 1) for next_run in (True, False)))
     eventually(lambda: not runtimes(cluster, namespace))
@@ -157,7 +157,7 @@ async def test_a_job_does_not_train_with_the_runtime_of_another_run(cluster: Clu
         made = await submit(client.through(racing), options("train"), ImageCode(), runtime=runtime, namespace=namespace)
         (owner,) = (await client.get(TRAINING_RUNTIMES, "train", namespace))["metadata"]["ownerReferences"]
         assert owner["uid"] == made.job["metadata"]["uid"], "what somebody deleted is there again"
-        await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **made.job}, now=True, tell=print)
+        await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **made.job}, now=True, notify=print)
         eventually(lambda: not runtimes(cluster, namespace))
 
         racing = FaultTransport(client.transport)

@@ -458,8 +458,8 @@ async def test_killed_after_any_write_the_next_run_or_a_deletion_leaves_nothing(
                 await every_map_has_its_owners(client, namespace, name)
             for job in (await client.list(TRAIN_JOBS, namespace)).items:
                 if job["metadata"]["name"].startswith(name):
-                    await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, tell=print)
-            await delete_leftovers(client, namespace, name, code.digest, tell=print)
+                    await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, notify=print)
+            await delete_leftovers(client, namespace, name, code.digest, notify=print)
 
     await asyncio.gather(*(lead(writes, next_run=next_run) for writes in range(1, WRITES + 1) for next_run in (True, False)))
     eventually(lambda: not maps(cluster, namespace))
@@ -487,8 +487,8 @@ async def test_a_rerun_killed_after_any_write_is_cleared_by_deleting_what_there_
         last = (await resubmit(client, first)).job["metadata"]["name"]
         assert last not in unowned()
         for job in (await client.list(TRAIN_JOBS, namespace)).items:
-            await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, tell=print)
-            await delete_leftovers(client, namespace, job["metadata"]["name"], tell=print)
+            await delete_and_wait(client, TRAIN_JOBS, {"kind": "TrainJob", **job}, now=True, notify=print)
+            await delete_leftovers(client, namespace, job["metadata"]["name"], notify=print)
     eventually(lambda: not maps(cluster, namespace) and not cluster.get("trainingruntimes", "-n", namespace)["items"])
 
 
@@ -525,7 +525,7 @@ async def test_a_run_of_manifests_killed_after_any_write_is_completed_by_the_nex
 
         async def run(through: FaultTransport) -> None:
             target = Target(client.through(through), None, "")
-            await apply_all(target, list(parse(text, "job.yaml")), replace=True, tell=print)
+            await apply_all(target, list(parse(text, "job.yaml")), replace=True, notify=print)
 
         def there() -> list[str]:
             return [one["metadata"]["name"] for one in cluster.get(plural, "-n", namespace)["items"]]

@@ -158,11 +158,11 @@ async def test_pods_that_still_end_are_named_while_they_are_waited_for(quick: No
     objects = server(trainjob(nodes=3), (JOBSETS, jobset(2, suspend=True)), (PODS, pod))
     told: list[str] = []
 
-    def tell(text: str) -> None:
+    def notify(text: str) -> None:
         told.append(text)
         objects.put(JOBSETS, jobset(3))
 
-    await wait_scaled(objects.client, stored(objects), 3, tell)
+    await wait_scaled(objects.client, stored(objects), 3, notify)
     assert told == ["waits for j-node-0-0 to end, which may save first"]
 
 

@@ -202,7 +202,7 @@ def test_a_bucket_that_a_job_may_not_use_is_known_before_the_job_is_created(
         lines: list[str] = []
         environment = tuple({"name": name, "value": value} for name, value in variables.items())
         options = SimpleNamespace(checkpoints=Checkpoints(url="s3://models/runs"), environment=environment, name="train")
-        asyncio.run(require_bucket(None, "team", options, may_write=True, tell=lines.append))  # type: ignore[arg-type]
+        asyncio.run(require_bucket(None, "team", options, may_write=True, notify=lines.append))  # type: ignore[arg-type]
         return lines
 
     (warning,) = told(reader)

@@ -38,14 +38,14 @@ def delete(
             try:
                 resource, found = await find(client, job, namespace, on_refusal=say)
             except InputError:
-                if await delete_leftovers(client, namespace, job, tell=say):
+                if await delete_leftovers(client, namespace, job, notify=say):
                     return f"the files that were sent for {job}; the job itself does not exist"
                 raise
-            await delete_and_wait(client, resource, found, tell=say, now=now, on_this_machine=target.embedded is not None)
+            await delete_and_wait(client, resource, found, notify=say, now=now, on_this_machine=target.embedded is not None)
             metadata = found["metadata"]
             if PROGRAM in (annotations := annotations_of(found)):
                 digest = annotations.get(DIGEST, "")
-                await delete_leftovers(client, metadata["namespace"], metadata["name"], digest, tell=say)
+                await delete_leftovers(client, metadata["namespace"], metadata["name"], digest, notify=say)
             return object_title(resource.kind, metadata["namespace"], metadata["name"])
 
     with errors().status(Text(f"deleting {job}")):

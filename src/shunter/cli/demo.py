@@ -44,7 +44,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the cluster running.")] = False,
 ) -> None:
     """Start an embedded cluster, train three distributed jobs, show the results, stop everything."""
-    groups = [[manifest for file in files for manifest in load(str(found(examples / file)))] for files in DEMO_JOBS]
+    groups = [[manifest for file in files for manifest in load(str(existing(examples / file)))] for files in DEMO_JOBS]
     state = StateDir(Path(tempfile.mkdtemp(prefix="shunter-demo-")))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     rows: list[Row] = []
@@ -82,7 +82,7 @@ def end_cluster(state: StateDir) -> None:
         lifecycle.stop(state)
 
 
-def found(path: Path) -> Path:
+def existing(path: Path) -> Path:
     """The path. Raises InputError if it does not exist."""
     if not path.exists():
         raise InputError(f"{path}: no such file.", "Run the demo from the project's directory, or name --examples.")
@@ -126,7 +126,7 @@ async def trained(target: Target, manifests: list[Manifest]) -> list[Row]:
     """Applies all, then follows the jobs one by one, each to its end. Seconds count from before the first was applied."""
     started = time.monotonic()
     rows = []
-    for resource, job in await apply_all(target, manifests, replace=True, tell=say):
+    for resource, job in await apply_all(target, manifests, replace=True, notify=say):
         screen = RecordingDisplay(display())
         rows.append(Row(await followed(target.client, resource, job, screen), screen.lines, time.monotonic() - started))
     return rows

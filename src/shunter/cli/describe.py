@@ -82,10 +82,10 @@ async def read(target: Target, name: str, namespace: str, on_refusal: OnRefusal 
     logs, logged, networks = await asyncio.gather(
         last_log_lines(client, job, pods), progress_in_logs(client, [job]), networks_in_log(client, job, pods)
     )
-    how_far = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
+    reported = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
     network, warning = network_lines(networks, requested_profile(annotations_of(job).get(FABRIC, ""), pods))
-    beside = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))
-    return list(description(job, evidence, logs, datetime.now(UTC), how_far, beside, diagnosed(job, evidence)))
+    details = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))
+    return list(description(job, evidence, logs, datetime.now(UTC), reported, details, diagnosed(job, evidence)))
 
 
 def mlflow_run(job: Json) -> str:

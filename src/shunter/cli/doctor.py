@@ -92,11 +92,11 @@ def doctor(
 
     async def run() -> int:
         async with target.client as client:
-            look = await diagnose_job(client, job, namespace, commands=commands, sampling=sampling)
+            diagnosis = await diagnose_job(client, job, namespace, commands=commands, sampling=sampling)
         if record is not None:
-            recording.write(look.evidence, record)
+            recording.write(diagnosis.evidence, record)
             say(f"wrote the evidence to {record}; review it before you share it")
-        return show(look.report, form)
+        return show(diagnosis.report, form)
 
     raise typer.Exit(asyncio.run(run()))
 

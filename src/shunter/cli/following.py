@@ -37,7 +37,7 @@ async def all_succeeded(client: Client, jobs: Sequence[tuple[Resource, Json]], t
             succeeded.append(await ended_by(deadline, client, resource, job, display()))
     except asyncio.CancelledError:
         for _, job in jobs[len(succeeded) :]:
-            say(goes_on(job))
+            say(still_running_text(job))
         raise
     return all(succeeded)
 
@@ -51,14 +51,14 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
         say(f"{row.title} is {row.state} and did not end within --timeout")
         if follower.cause is not None:
             say(f"  {follower.cause}")
-        say(f"  {goes_on(job)}")
+        say(f"  {still_running_text(job)}")
         return False
     ended = await outcome(client, end, job, diagnosed)
     report(ended)
     return ended.succeeded
 
 
-def goes_on(job: Json) -> str:
+def still_running_text(job: Json) -> str:
     """The message about a job that is no longer followed."""
     name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
     return (
@@ -80,10 +80,10 @@ def report(ended: Outcome) -> None:
     errors().print(Text.assemble((f"{title} failed", "bold red"), f": {first}"), soft_wrap=True)
     for line in (*then, *ended.faults):
         errors().print(f"  {line}", soft_wrap=True)
-    errors().print(f"  {what_remains(ended)}", soft_wrap=True)
+    errors().print(f"  {deletion_text(ended)}", soft_wrap=True)
 
 
-def what_remains(failed: Outcome) -> str:
+def deletion_text(failed: Outcome) -> str:
     """The message about when a failed job is deleted."""
     name = f"{failed.job.name} -n {failed.job.namespace}"
     seconds = ttl_seconds(failed.end.job or {})

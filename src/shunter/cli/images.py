@@ -34,7 +34,7 @@ def add(
     A mapping of the image by `shunter up --images` takes precedence. All other images use the environment of shunter itself.
     """
     packages = [*pip, *(["--requirement", str(requirements.resolve())] if requirements else [])]
-    _say(image_builds.add(_root(), image, packages, python))
+    _print_environment(image_builds.add(_root(), image, packages, python))
 
 
 @app.command("list", short_help="List the environments.")
@@ -61,7 +61,7 @@ def rebuild(image: ImageArgument) -> None:
 
     Running containers keep the old environment, which is removed with the next change.
     """
-    _say(image_builds.rebuild(_root(), image))
+    _print_environment(image_builds.rebuild(_root(), image))
 
 
 @app.command("remove", short_help="Remove the environment of an image.")
@@ -71,9 +71,9 @@ def remove(image: ImageArgument) -> None:
     say(f"removed the environment of {image}")
 
 
-def _say(made: ImageEnvironment) -> None:
-    say(f"image {made.image}: Python {made.python} with {' '.join(made.requirements)}")
-    output().print(f"image: {made.image}", soft_wrap=True)
+def _print_environment(environment: ImageEnvironment) -> None:
+    say(f"image {environment.image}: Python {environment.python} with {' '.join(environment.requirements)}")
+    output().print(f"image: {environment.image}", soft_wrap=True)
 
 
 def _root() -> Path:

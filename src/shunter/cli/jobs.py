@@ -67,7 +67,7 @@ def jobs(
         print_as([row.as_json() for row in rows], form)
         return
     if not rows:
-        say(choice.nothing(len(found.rows)))
+        say(choice.empty_text(len(found.rows)))
         return
     print_table(table_of(rows))
     for note in notes(found):
@@ -88,16 +88,16 @@ def table_of(rows: Sequence[Row]) -> Table:
     now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold")
     reports, restarted = any(row.progress for row in rows), any(row.restarts for row in rows)
     failed = any(row.failures for row in rows)
-    progress = ("PROGRESS", "LOSS", "LEFT", "CHECKPOINT") if reports else ()
+    progress_columns = ("PROGRESS", "LOSS", "LEFT", "CHECKPOINT") if reports else ()
     counts = (*(("FAILURES",) if failed else ()), *(("RESTARTS",) if restarted else ()))
-    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "UP/WANTED", *counts, *progress, "AGE", "RAN"):
+    for column in ("NAMESPACE", "NAME", "KIND", "STATE", "WHY", "UP/WANTED", *counts, *progress_columns, "AGE", "RAN"):
         table.add_column(column)
     for row in rows:
         job, why = row.job, row.why
         word = why.cause.short if why.cause else "?" * bool(why.unread)
         used = [cell(row.failures, now)] if failed else []
         used += [row.restarts.short if row.restarts else ""] if restarted else []
-        how_far = cells(row.progress, now, is_running=job.is_running) if reports else ()
+        progress = cells(row.progress, now, is_running=job.is_running) if reports else ()
         table.add_row(
             job.namespace,
             job.name,
@@ -106,7 +106,7 @@ def table_of(rows: Sequence[Row]) -> Table:
             word,
             ranks(row),
             *used,
-            *how_far,
+            *progress,
             age(job.created),
             duration(job.ran),
         )
@@ -127,7 +127,7 @@ def screen(choice: JobChoice, found: Listing, width: int, height: int) -> list[R
     """The list, with a line for each job, in at most `height` lines."""
     rows = choice.chosen(found.rows, of=lambda row: row.job)
     if not rows:
-        return [choice.nothing(len(found.rows))]
+        return [choice.empty_text(len(found.rows))]
     missing = [cut(Text(note, style="dim"), width) for note in notes(found)]
     return [*screen_list(rows, width, height - len(missing), "narrow the list with --state, --kind or -n"), *missing]
 

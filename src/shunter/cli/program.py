@@ -92,7 +92,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
         is_in_image=options.no_code,
         is_copied=options.snapshot,
         is_started=not options.dry_run,
-        tell=say,
+        notify=say,
     )
     chosen, code, runtime, taken = ready
     if options.dry_run:
@@ -105,7 +105,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
     if replace:
         await delete_present(target, chosen.name, namespace)
     await make_embedded_place(target, chosen, namespace, say)
-    made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, tell=say)
+    made = await submit(client, chosen, code, runtime=runtime, namespace=namespace, taken=taken, notify=say)
     say(code_line(code, root, made.sent))
     say(job_line(made, chosen, runtime))
     print_server(chosen)
@@ -128,7 +128,7 @@ async def submitted_again(target: Target, options: ProgramOptions, resource: Res
     if run is not None and mlflow_server.is_own(run.uri) and target.embedded is not None:
         job = with_uri(job, local_address(target, LOCAL))
         await start_local_server(target, run.uri)
-    made = await rerun(target.client, resource, job, name=options.name, taken=taken, tell=say)
+    made = await rerun(target.client, resource, job, name=options.name, taken=taken, notify=say)
     metadata, annotations = made["metadata"], annotations_of(made)
     title = object_title(resource.kind, metadata["namespace"], metadata["name"])
     if PROGRAM not in annotations:
@@ -147,7 +147,7 @@ async def delete_present(target: Target, name: str, namespace: str) -> None:
     """Deletes the TrainJob of this name, if it exists, and waits until it is gone."""
     if job := await target.client.find(TRAIN_JOBS, name, namespace):
         say(f"deleting TrainJob {namespace}/{name}")
-        await delete_and_wait(target.client, TRAIN_JOBS, job, tell=say, on_this_machine=target.embedded is not None)
+        await delete_and_wait(target.client, TRAIN_JOBS, job, notify=say, on_this_machine=target.embedded is not None)
 
 
 def print_applicable(objects: list[Json], form: ObjectForm | None) -> None:
@@ -209,10 +209,10 @@ async def run_program(
             job = await submitted(target, *request, options, replace=replace)
         if job is None:
             return True
-        from shunter.cli.following import all_succeeded, goes_on  # while the pods start
+        from shunter.cli.following import all_succeeded, still_running_text  # while the pods start
 
         if options.detach:
-            say(goes_on(job))
+            say(still_running_text(job))
             return True
         succeeded = await all_succeeded(client, [(resource, job)], timeout)
         if succeeded:

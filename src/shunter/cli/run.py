@@ -12,7 +12,7 @@ from shunter.api.formats.counts import count
 from shunter.cli.clusters import page_link, warm_modules, warn_of_disk
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions
-from shunter.cli.options.run_command import own_words, programs_among
+from shunter.cli.options.run_command import program_arguments, programs_among
 from shunter.cli.output.console import errors, say
 from shunter.cli.program import requested, run_program
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
@@ -63,7 +63,7 @@ def run(
     --kubeconfig, --context or $KUBECONFIG it starts an embedded cluster. Exit codes: 0 all jobs succeeded, 1 a job failed or did
     not end before the timeout, 2 invalid input, 3 no cluster.
     """
-    words = own_words(ctx)
+    words = program_arguments(ctx)
     limit = duration("--timeout", timeout)
     modules = warm_modules(warm)
     if "" in files or not (files or words or program.module or program.rerun):
@@ -165,7 +165,7 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
         for manifest in manifests:
             for verdict in verdicts_of(manifest.object):
                 say(f"warning: {manifest.place}: {manifest.title}: {verdict}")
-        jobs = await apply_all(target, manifests, replace=replace, tell=say)
+        jobs = await apply_all(target, manifests, replace=replace, notify=say)
         if not jobs:
             say(f"applied {count(len(manifests), 'object')}; no training job is among them")
         from shunter.cli.following import all_succeeded  # while the pods start

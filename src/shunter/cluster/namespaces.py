@@ -17,11 +17,12 @@ def require_namespace_name(name: str) -> None:
         raise InputError(f"namespace {name!r}: at most 63 lower case letters, digits and '-' only, as in team-a.")
 
 
-async def ensure_namespace(client: Client, name: str, tell: Callable[[str], None]) -> None:
-    """Creates the namespace unless it exists; `tell` gets a sentence if it is created. InputError for what none can be called."""
+async def ensure_namespace(client: Client, name: str, notify: Callable[[str], None]) -> None:
+    """Creates the namespace unless it exists; `notify` gets a message if it is created. InputError for an invalid
+    name."""
     require_namespace_name(name)
     try:
         await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        tell(f"created namespace {name}")
+        notify(f"created namespace {name}")
     except AlreadyExists:
         return

@@ -23,12 +23,12 @@ from shunter.operator.overview import JOB_RESOURCES, overview
 
 
 async def apply_all(
-    target: Target, manifests: list[Manifest], *, replace: bool, tell: Callable[[str], None]
+    target: Target, manifests: list[Manifest], *, replace: bool, notify: Callable[[str], None]
 ) -> list[tuple[Resource, Json]]:
     """Applies every manifest and returns the jobs among them as the server stored them.
 
     All kinds are looked up before anything is written, and every job is accepted by the server before one of its name is deleted:
-    a typo in the last document leaves nothing half done. `tell` gets a sentence for what else it does.
+    a typo in the last document leaves nothing half done. `notify` gets a sentence for what else it does.
     """
     discovery = Discovery(target.client)
     found = []
@@ -40,7 +40,7 @@ async def apply_all(
         found.append((resource, manifest))
     refuse_duplicates(found)
     found.sort(key=lambda pair: rank(*pair))
-    await ensure_namespaces(target, found, tell)
+    await ensure_namespaces(target, found, notify)
     jobs = [(resource, manifest) for resource, manifest in found if is_followed(resource, manifest)]
     in_the_way = [
         (resource, manifest, existing)
@@ -49,15 +49,15 @@ async def apply_all(
     ]
     for resource, manifest in found:
         if not is_followed(resource, manifest):
-            await apply(target.client, resource, manifest, tell)
+            await apply(target.client, resource, manifest, notify)
             if resource == JOBS:
-                tell(f"{manifest.title} is not followed: it has no ranks (its spec.completionMode is not Indexed)")
+                notify(f"{manifest.title} is not followed: it has no ranks (its spec.completionMode is not Indexed)")
     for resource, manifest, _ in in_the_way:
         await try_out(target.client, resource, manifest)
     for resource, manifest, existing in in_the_way:
-        tell(f"deleting the {overview(existing).state.lower()} {manifest.title}")
-        await delete_and_wait(target.client, resource, existing, tell=tell, on_this_machine=target.embedded is not None)
-    return [(resource, await apply(target.client, resource, manifest, tell)) for resource, manifest in jobs]
+        notify(f"deleting the {overview(existing).state.lower()} {manifest.title}")
+        await delete_and_wait(target.client, resource, existing, notify=notify, on_this_machine=target.embedded is not None)
+    return [(resource, await apply(target.client, resource, manifest, notify)) for resource, manifest in jobs]
 
 
 def refuse_duplicates(found: list[tuple[Resource, Manifest]]) -> None:
@@ -83,14 +83,14 @@ def is_followed(resource: Resource, manifest: Manifest) -> bool:
     return resource in JOB_RESOURCES or (resource == JOBS and has_ranks(manifest.object))
 
 
-async def ensure_namespaces(target: Target, found: list[tuple[Resource, Manifest]], tell: Callable[[str], None]) -> None:
+async def ensure_namespaces(target: Target, found: list[tuple[Resource, Manifest]], notify: Callable[[str], None]) -> None:
     """On the embedded cluster a namespace that a manifest names is created; elsewhere that is for its administrators."""
     if target.embedded is None:
         return
     given = {manifest.object["metadata"].get("name") for resource, manifest in found if resource == NAMESPACES}
     wanted = {manifest.object["metadata"]["namespace"] for resource, manifest in found if resource.namespaced}
     for name in sorted(wanted - given):
-        await ensure_namespace(target.client, name, tell)
+        await ensure_namespace(target.client, name, notify)
 
 
 async def present(client: Client, resource: Resource, manifest: Manifest, *, replace: bool) -> Json | None:
@@ -118,11 +118,11 @@ async def try_out(client: Client, resource: Resource, manifest: Manifest) -> Non
         raise await refused(client, resource, manifest, error, called=name) from error
 
 
-async def apply(client: Client, resource: Resource, manifest: Manifest, tell: Callable[[str], None]) -> Json:
+async def apply(client: Client, resource: Resource, manifest: Manifest, notify: Callable[[str], None]) -> Json:
     """Server-side apply, or create for a generateName. Unknown fields are refused: a field that does nothing is a mistake."""
     write = client.apply if manifest.object["metadata"].get("name") else client.create
     try:
-        return await once_admitted(lambda: write(resource, manifest.object, field_validation="Strict"), tell)
+        return await once_admitted(lambda: write(resource, manifest.object, field_validation="Strict"), notify)
     except ApiError as error:
         if may_pass(error):
             raise EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy) from error

@@ -1,4 +1,4 @@
-"""Deletes a job with everything it owns and waits until it is gone. `tell` gets a sentence for each thing it waits for."""
+"""Deletes a job with everything it owns and waits until it is gone. `notify` gets a sentence for each thing it waits for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def delete_and_wait(
     resource: Resource,
     job: Json,
     *,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     now: bool = False,
     on_this_machine: bool = False,
 ) -> None:
@@ -53,15 +53,15 @@ async def delete_and_wait(
     asked = moment(metadata.get("deletionTimestamp")) or datetime.now(UTC)
     with contextlib.suppress(NotFound):
         await request_deletion(client, resource, job)
-    beside = [asyncio.create_task(_report_wait(client, resource, job, tell, now=now))]
+    beside = [asyncio.create_task(_report_wait(client, resource, job, notify, now=now))]
     if now:
-        beside.append(asyncio.create_task(_hurry(client, job, tell)))
+        beside.append(asyncio.create_task(_hurry(client, job, notify)))
     try:
         last = await _until_gone(client, resource, job)
         if words is not None:
             saved = read_saved({**job, **last}, await words.end(), on_this_machine=on_this_machine)
             if sentence := stop_sentence(job, saved, asked):
-                tell(sentence)
+                notify(sentence)
     finally:
         if words is not None:
             words.close()
@@ -78,18 +78,18 @@ async def _running(client: Client, job: Json) -> list[Json]:
     return []
 
 
-async def delete_leftovers(client: Client, namespace: str, name: str, digest: str = "", *, tell: Callable[[str], None]) -> int:
+async def delete_leftovers(client: Client, namespace: str, name: str, digest: str = "", *, notify: Callable[[str], None]) -> int:
     """Deletes ConfigMaps that hold the code of a job of this name, and its own TrainingRuntime, if no job owns them: `run` was
     killed before it came to that. Returns how many; what may not be looked for is not counted, and the user told."""
-    code = await _counted("code", name, tidy(client, namespace, names={name}, digests={digest} if digest else ()), tell)
-    return code + await _counted("a runtime", name, tidy_runtimes(client, namespace, names={name}), tell)
+    code = await _counted("code", name, tidy(client, namespace, names={name}, digests={digest} if digest else ()), notify)
+    return code + await _counted("a runtime", name, tidy_runtimes(client, namespace, names={name}), notify)
 
 
-async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int], tell: Callable[[str], None]) -> int:
+async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int], notify: Callable[[str], None]) -> int:
     try:
         return await tidying
     except Forbidden as error:
-        tell(f"whether {what} of {name} remains is unknown: {error.message}")
+        notify(f"whether {what} of {name} remains is unknown: {error.message}")
     except NotFound:
         pass  # A cluster that does not serve TrainingRuntimes has none.
     return 0
@@ -110,7 +110,7 @@ async def _until_gone(client: Client, resource: Resource, job: Json) -> Json:
     raise AssertionError("following never ends by itself")
 
 
-async def _hurry(client: Client, job: Json, tell: Callable[[str], None]) -> None:
+async def _hurry(client: Client, job: Json, notify: Callable[[str], None]) -> None:
     """Shortens the grace period of each of the job's own pods, once that is being deleted: before, its controller would replace
     it, since the deletion goes down from owner to owner."""
     namespace = job["metadata"]["namespace"]
@@ -125,7 +125,7 @@ async def _hurry(client: Client, job: Json, tell: Callable[[str], None]) -> None
                 with contextlib.suppress(NotFound, Conflict):
                     await client.delete(PODS, metadata["name"], namespace, uid=metadata["uid"], grace_period_seconds=NOW_SECONDS)
     except Forbidden as error:
-        tell(f"--now has no effect: {error.message}")
+        notify(f"--now has no effect: {error.message}")
 
 
 async def descends(client: Client, obj: Json, family: dict[str, bool]) -> bool:
@@ -147,7 +147,7 @@ async def descends(client: Client, obj: Json, family: dict[str, bool]) -> bool:
     return family[uid]
 
 
-async def _report_wait(client: Client, resource: Resource, job: Json, tell: Callable[[str], None], *, now: bool) -> None:
+async def _report_wait(client: Client, resource: Resource, job: Json, notify: Callable[[str], None], *, now: bool) -> None:
     """Tells what keeps the job there, and again when that is something else."""
     metadata = job["metadata"]
     told = ""
@@ -159,7 +159,7 @@ async def _report_wait(client: Client, resource: Resource, job: Json, tell: Call
             subject, text = waits_for(present, pods, datetime.now(UTC), now=now)
             if subject != told:
                 told = subject
-                tell(text)
+                notify(text)
         await asyncio.sleep(LOOK_SECONDS)
 
 

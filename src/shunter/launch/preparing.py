@@ -71,9 +71,9 @@ async def prepared(
     is_in_image: bool = False,
     is_copied: bool = False,
     is_started: bool = True,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> PreparedJob:
-    """The options with what the cluster says of runtime, fabric and checkpoints, and the code of `root`. `tell` gets sentences
+    """The options with what the cluster says of runtime, fabric and checkpoints, and the code of `root`. `notify` gets sentences
     about what may surprise. InputError for whatever cannot be meant on this cluster."""
     client, program = target.client, asked.program
     is_embedded = target.embedded is not None
@@ -83,28 +83,28 @@ async def prepared(
         require_embedded(chosen)
         user = embedded.user_without_access(chosen, root)
         if user is not None and not (is_in_image or is_copied):
-            tell(f"code: copied, because runtime {chosen.name} runs as user {user}, who may not read {root}")
+            notify(f"code: copied, because runtime {chosen.name} runs as user {user}, who may not read {root}")
             code = code_of(program, root, is_embedded=True, is_in_image=False, is_copied=True)
     options = dataclasses.replace(asked, fabric=await find_fabric(client, fabric, instance))
     require_startable(chosen, options)
-    options = await with_resumed_place(client, namespace, options, tell)
+    options = await with_resumed_place(client, namespace, options, notify)
     options = with_checkpoints(options, namespace, None if target.embedded is None else target.embedded.checkpoints)
     directory = options.checkpoints.directory if options.checkpoints is not None else ""
     taken = names_with_checkpoints(directory)
     if options.name in taken:
-        tell(f"checkpoints: {directory}/{options.name} exists, and the program may resume from it")
+        notify(f"checkpoints: {directory}/{options.name} exists, and the program may resume from it")
     require_free_paths(options, code, chosen)
     await require_queue(client, namespace, options)
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, options)
     await require_resumable(client, namespace, options)
-    await require_bucket(client, namespace, options, may_write=is_started, tell=tell)
+    await require_bucket(client, namespace, options, may_write=is_started, notify=notify)
     if program.path and not is_in_image and calls_nothing((root / program.path).read_bytes()):
-        tell(f"warning: {program.path} defines functions and calls none of them, so it ends at once; call one at its end")
+        notify(f"warning: {program.path} defines functions and calls none of them, so it ends at once; call one at its end")
     if options.fabric is not None:
-        tell(f"fabric {options.fabric.title}")
+        notify(f"fabric {options.fabric.title}")
     for note in fabric_notes(options.fabric, options.environment, options.gpus):
-        tell(f"warning: {note}")
+        notify(f"warning: {note}")
     missing = "" if is_in_image else embedded.missing_module(program, root)
     if target.embedded is not None:
         images, allocatable = embedded.images_of(target.embedded), await embedded.allocatable(client)
@@ -116,16 +116,16 @@ async def prepared(
         if is_started:
             embedded.require_fabric_device(options, allocatable)
         for note in embedded.notes(options, allocatable, images):
-            tell(f"warning: {note}")
+            notify(f"warning: {note}")
     if missing:
-        tell(f"module {missing} is neither in {root} nor installed here; the image must have it")
+        notify(f"module {missing} is neither in {root} nor installed here; the image must have it")
     return PreparedJob(options, code, chosen, taken)
 
 
-async def make_embedded_place(target: Target, options: LaunchOptions, namespace: str, tell: Callable[[str], None]) -> None:
+async def make_embedded_place(target: Target, options: LaunchOptions, namespace: str, notify: Callable[[str], None]) -> None:
     """What a job needs on the embedded cluster before it is created: a directory for checkpoints, and its namespace. InputError
     where the directory cannot be made. Nothing on another cluster."""
     if target.embedded is None:
         return
     make_directory(options.checkpoints, target.embedded.checkpoints, namespace)
-    await ensure_namespace(target.client, namespace, tell)
+    await ensure_namespace(target.client, namespace, notify)

@@ -27,7 +27,7 @@ async def rerun(
     *,
     name: str = "",
     taken: Collection[str] = (),
-    tell: Callable[[str], None] = silent,
+    notify: Callable[[str], None] = silent,
 ) -> Json:
     """The job that was made, under `name` or else a free one: NAME-2, NAME-3, ... Raises InputError for a given name that is
     taken, when the code of a program is no longer in the cluster, and for whatever the server refuses."""
@@ -35,12 +35,12 @@ async def rerun(
     namespace, first = metadata["namespace"], name_of_first(job)
     used = {*taken, *earlier_names(metadata["name"], first)}
     if resource == TRAIN_JOBS and PROGRAM in annotations_of(job):
-        return (await resubmit(client, job, name=name, taken=used, tell=tell)).job
+        return (await resubmit(client, job, name=name, taken=used, notify=notify)).job
     used |= await job_names(client, namespace)
     while True:
         chosen = name or free_name(first, used)
         try:
-            return await write(client, resource, copied_job(job, chosen), tell)
+            return await write(client, resource, copied_job(job, chosen), notify)
         except AlreadyExists:
             if name:
                 title = object_title(resource.kind, namespace, name)

@@ -24,9 +24,9 @@ from shunter.operator.overview import overview
 
 
 async def with_resumed_place(
-    client: Client, namespace: str, options: LaunchOptions, tell: Callable[[str], None]
+    client: Client, namespace: str, options: LaunchOptions, notify: Callable[[str], None]
 ) -> LaunchOptions:
-    """The options with the place of the checkpoints of the job to resume, as that job says it. `tell` gets a sentence where
+    """The options with the place of the checkpoints of the job to resume, as that job says it. `notify` gets a sentence where
     it is not checked that there are some. InputError if only a deleted job could name the place, for another place than the
     job's, and for a bucket without a complete checkpoint: the program would train from the beginning."""
     if not options.resume:
@@ -61,9 +61,9 @@ async def with_resumed_place(
     name = annotations_of(job).get(RESUMED, options.resume)
     unchecked = f"whether {chosen.title} holds checkpoints of {name} was not checked"
     if chosen.claim:
-        tell(f"{unchecked}; the program must find one")
+        notify(f"{unchecked}; the program must find one")
     if chosen.url:
-        await _require_saved_in_bucket(client, namespace, options, job, f"{chosen.url}/{name}", unchecked, tell)
+        await _require_saved_in_bucket(client, namespace, options, job, f"{chosen.url}/{name}", unchecked, notify)
     return dataclasses.replace(options, checkpoints=chosen, resume=name)
 
 
@@ -109,7 +109,7 @@ async def _require_saved_in_bucket(
     job: Json,
     url: str,
     unchecked: str,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> None:
     """With the credentials that the new job is given, else those of this shell, and on the server that the other job names."""
     option, given = f"--resume {options.resume}", await s3_variables(client, namespace, options.environment)
@@ -118,7 +118,7 @@ async def _require_saved_in_bucket(
         bucket = await asyncio.to_thread(bucket_below, url, variables)
         damaged = await asyncio.to_thread(damage_in_bucket, bucket)
     except InputError as error:
-        tell(f"{unchecked} ({error.message}); the program must find one")
+        notify(f"{unchecked} ({error.message}); the program must find one")
         return
     if not any(step.is_complete for step in steps_of(bucket.files)):
         raise InputError(

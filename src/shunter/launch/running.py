@@ -123,11 +123,11 @@ def run(
                 instance=instance,
                 is_in_image=no_code,
                 is_copied=snapshot,
-                tell=_say,
+                notify=_say,
             )
             await make_embedded_place(target, ready.options, space, _say)
             made = await submit(
-                client, ready.options, ready.code, runtime=ready.runtime, namespace=space, taken=ready.taken, tell=_say
+                client, ready.options, ready.code, runtime=ready.runtime, namespace=space, taken=ready.taken, notify=_say
             )
             title = made.job["metadata"]["name"]
             _say(f"TrainJob {space}/{title}; end it: shunter delete {title} -n {space}")

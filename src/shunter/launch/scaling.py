@@ -112,9 +112,9 @@ async def runtime_in_use(client: Client, job: Json) -> Json:
     return found.json(resource)
 
 
-async def wait_scaled(client: Client, job: Json, nodes: int, tell: Callable[[str], None]) -> str:
+async def wait_scaled(client: Client, job: Json, nodes: int, notify: Callable[[str], None]) -> str:
     """Waits until the JobSet of a TrainJob that was scaled and is to run has its new number of pods, which is after the last of
-    the old ones has ended; returns the job's state then. `tell` gets sentences about what is waited for. InputError when the
+    the old ones has ended; returns the job's state then. `notify` gets sentences about what is waited for. InputError when the
     operator says that it cannot be; EnvironmentProblem when that does not begin."""
     metadata = job["metadata"]
     name, namespace = metadata["name"], metadata["namespace"]
@@ -144,7 +144,7 @@ async def wait_scaled(client: Client, job: Json, nodes: int, tell: Callable[[str
         if not told and clock() - begun > QUIET_SECONDS:
             told = True
             if pods := await _pods(client, job):
-                tell(f"waits for {', '.join(pods)} to end, which may save first")
+                notify(f"waits for {', '.join(pods)} to end, which may save first")
         await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -52,10 +52,10 @@ async def submit(
     runtime: Runtime | None = None,
     namespace: str = "",
     taken: Collection[str] = (),
-    tell: Callable[[str], None] = silent,
+    notify: Callable[[str], None] = silent,
 ) -> SubmittedJob:
     """Creates the job of a program and sends its code; by default in the client's namespace, with the runtime that `find_runtime`
-    finds. A name that was not given is a free one: no job's, and none of `taken`. `tell` gets sentences about delays. The place
+    finds. A name that was not given is a free one: no job's, and none of `taken`. `notify` gets sentences about delays. The place
     to resume from must stand in the options; `preparing.prepared` takes it from the job that is resumed.
 
     Raises InputError before anything is written: for a given name that is taken, claims that are missing, a job to resume that
@@ -70,12 +70,12 @@ async def submit(
 
     base = options.name or base_name(options.program)
     return await create(
-        client, namespace, objects, chosen.reference, base=base, is_given=bool(options.name), taken=taken, tell=tell
+        client, namespace, objects, chosen.reference, base=base, is_given=bool(options.name), taken=taken, notify=notify
     )
 
 
 async def resubmit(
-    client: Client, job: Json, *, name: str = "", taken: Collection[str] = (), tell: Callable[[str], None] = silent
+    client: Client, job: Json, *, name: str = "", taken: Collection[str] = (), notify: Callable[[str], None] = silent
 ) -> SubmittedJob:
     """Creates a job that does what this one, made by `submit`, does. InputError for a job of another making, and when its code
     is no longer in the cluster."""
@@ -106,7 +106,7 @@ async def resubmit(
 
     base = name or name_of_first(job)
     reference = job["spec"]["runtimeRef"]
-    return await create(client, namespace, objects, reference, base=base, is_given=bool(name), taken=taken, tell=tell)
+    return await create(client, namespace, objects, reference, base=base, is_given=bool(name), taken=taken, notify=notify)
 
 
 async def create(
@@ -118,7 +118,7 @@ async def create(
     base: str,
     is_given: bool,
     taken: Collection[str],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> SubmittedJob:
     """Writes what `objects` makes of a name: ConfigMaps, the job's own runtime, the job, and then the owner of the others.
     `present_runtime` refers to a runtime that is there, for the dry run: the job's own one is not yet."""
@@ -130,14 +130,14 @@ async def create(
         runtimes = [found for found in others if found["kind"] == TRAINING_RUNTIMES.kind]
         present = {**job, "spec": {**job["spec"], "runtimeRef": present_runtime}}
         try:
-            await write(client, TRAIN_JOBS, present, tell, dry_run=True)
+            await write(client, TRAIN_JOBS, present, notify, dry_run=True)
             await tidy(client, namespace, names={base, name}, keep=job["metadata"]["annotations"].get(DIGEST, ""))
             await _tidy_runtimes(client, namespace, {base, name}, are_needed=bool(runtimes))
             for runtime in runtimes:
-                await write(client, TRAINING_RUNTIMES, runtime, tell, dry_run=True)
+                await write(client, TRAINING_RUNTIMES, runtime, notify, dry_run=True)
             sent = await send(client, namespace, maps)
-            made = [await write(client, TRAINING_RUNTIMES, runtime, tell) for runtime in runtimes]
-            stored = await write(client, TRAIN_JOBS, job, tell)
+            made = [await write(client, TRAINING_RUNTIMES, runtime, notify) for runtime in runtimes]
+            stored = await write(client, TRAIN_JOBS, job, notify)
         except AlreadyExists as error:
             if is_given:
                 await _tidy_runtimes(client, namespace, {name}, are_needed=bool(runtimes))
@@ -154,11 +154,11 @@ async def create(
         return SubmittedJob(stored, base, sent)
 
 
-async def write(client: Client, resource: Resource, obj: Json, tell: Callable[[str], None], *, dry_run: bool = False) -> Json:
+async def write(client: Client, resource: Resource, obj: Json, notify: Callable[[str], None], *, dry_run: bool = False) -> Json:
     """Creates an object; returns it as the server stored it, or would with `dry_run`. Raises AlreadyExists as it comes, any other
     refusal in the object's name."""
     try:
-        return await once_admitted(lambda: client.create(resource, obj, field_validation="Strict", dry_run=dry_run), tell)
+        return await once_admitted(lambda: client.create(resource, obj, field_validation="Strict", dry_run=dry_run), notify)
     except AlreadyExists:
         raise
     except ApiError as error:

@@ -34,7 +34,7 @@ def test_an_inventory_heeds_what_is_taken_on(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((), "no input was named"), (("-f", "job.yaml", "--cluster"), "--cluster goes with no other input")],
+    [((), "no input was named"), (("-f", "job.yaml", "--cluster"), "--cluster cannot be combined with another input")],
     ids=["neither", "both"],
 )
 @pytest.mark.parametrize("verb", ["inventory", "report"])

@@ -4,7 +4,7 @@ convert, validate, diff, explain, report, scan, inventory    of files or a clust
 assess, backup, restore, plan, apply, status, rollback, cleanup    of a cluster: migrate/moving; apply.py has `live-migrate`
 trial.py          `test`; compare.py: `compare`, compare_plan.py with `--plan`; comparison_output.py: how runs are shown
 proving.py        which jobs `validate` and `diff` are about; cluster_stages.py: stages for which a cluster is asked
-exit_codes.py     what the exit codes mean; kept.py: files of `-o json` read again
+exit_codes.py     what the exit codes mean; saved_output.py: files of `-o json` read again
 options/, findings/, trials/    shared options; findings on standard error; what `test` says of trials
 demo.py           `demo`
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from shunter.api.formats.counts import count
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.moving import (
@@ -22,8 +23,8 @@ from shunter.cli.migrate.options.moving import (
     confirm,
     journal_of,
     known_journal,
+    print_list,
     show,
-    tell_each,
 )
 from shunter.cli.migrate.plan import (
     FreezeOption,
@@ -34,7 +35,7 @@ from shunter.cli.migrate.plan import (
     StrategyOption,
     plan_options_of,
     planned_for,
-    tell,
+    print_plan,
 )
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import say
@@ -102,32 +103,32 @@ def live_migrate(
         applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes)
         return
     plan = planned_for(connect(kubeconfig, context), plan_options, flags.meaning(suspend=True, suffix=suffix), None)
-    tell(plan)
+    print_plan(plan)
     if dry_run:
         say(f"the plan would be in {path} (not written in a dry run)")
 
-    def keep() -> None:
+    def save_plan() -> None:
         write_whole(path, text(plan))
         say(f"the plan is in {path}")
 
-    applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes, keep=keep)
+    applied(plan, path, connect(kubeconfig, context), [], None, dry_run=dry_run, yes=yes, before_first_write=save_plan)
 
 
 def resumed(path: Path, target: Target, plan_options: PlanOptions) -> Plan:
-    """The plan in a file that is there, which is gone on with as it is; says so, and what is not in it. InputError when it is of
-    another cluster, or not what is wished for."""
+    """The plan in an existing file, unchanged. Prints that it is used, and the jobs that it does not contain. InputError if it is
+    of another cluster, or does not match the options."""
     plan = read(path)
-    for flag, present, given in (
+    for flag, present, requested in (
         ("--strategy", plan.strategy, plan_options.strategy),
         ("--namespace", ", ".join(plan.namespaces) or "all", ", ".join(plan_options.namespaces) or "all"),
     ):
-        if present != given:
+        if present != requested:
             raise InputError(
-                f"--plan {path}: the plan {plan.id} already exists, with {flag} {present} instead of {given}.",
+                f"--plan {path}: the plan {plan.id} already exists, with {flag} {present} instead of {requested}.",
                 "Name another file with --plan.",
             )
 
-    async def made_since() -> list[str]:
+    async def unplanned() -> list[str]:
         async with target.client as client:
             try:
                 await gathering.require_cluster_of(client, plan)
@@ -136,9 +137,9 @@ def resumed(path: Path, target: Target, plan_options: PlanOptions) -> Plan:
             planned = {item.title for item in plan.items}
             return [job.title for job in (await gathering.read(client, plan.namespaces)).jobs if job.title not in planned]
 
-    since = asyncio.run(made_since())
+    titles = asyncio.run(unplanned())
     say(f"{path} exists: continuing with its plan {plan.id} unchanged; planning options are ignored")
-    tell_each("not in it (to plan them, name another file with --plan):", ((title, "") for title in since))
+    print_list("not in it (to plan them, name another file with --plan):", ((title, "") for title in titles))
     return plan
 
 
@@ -151,9 +152,9 @@ def applied(
     *,
     dry_run: bool,
     yes: bool,
-    keep: Callable[[], None] = lambda: None,
+    before_first_write: Callable[[], None] = lambda: None,
 ) -> None:
-    """Shows the steps, asks for confirmation, executes them; calls `keep` before the first write."""
+    """Shows the steps, asks for confirmation, executes them; calls `before_first_write` before it writes."""
 
     async def run() -> bool:
         async with target.client as client:
@@ -162,22 +163,22 @@ def applied(
             todo = run_plan.prepared(plan, await gathering.read(client, plan.namespaces), known, waves)
             for outcome in await applying.preview(client, [*todo.first, *todo.steps], known):
                 show(outcome, would=True)
-            tell_each("nothing is done for:", todo.refused.items())
+            print_list("nothing is done for:", todo.refused.items())
             write_patches(beside(path, "patches"), todo.patches, dry_run=dry_run)
-            tell_each("these must end before the replacement begins:", ((title, "") for title in todo.active))
+            print_list("these must end before the replacement begins:", ((title, "") for title in todo.active))
             if dry_run:
                 say("nothing was changed")
                 return True
             if todo.first or todo.steps:
                 confirm(f"Do this in {target.description}?", yes=yes)
-            keep()
+            before_first_write()
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
                 backup = path.parent / plan.backup
                 done = await run_plan.run(
                     client, plan, written, screen, waves=waves, backup=backup, runs=beside(path, "runs"), now=datetime.now(UTC)
                 )
-            tell_each(f"{backup} has these, but the server would reject them on restore:", done.unrestorable.items())
+            print_list(f"{backup} has these, but the server would reject them on restore:", done.unrestorable.items())
             return done.is_complete
 
     if not asyncio.run(run()):
@@ -193,34 +194,34 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             await gathering.require_cluster_of(client, plan)
             found = await remove_v1.read(client)
             known = await known_journal(plan, path, journal, client)
-            tell_each("these stay:", ((ending.definition, ending.why) for ending in found if ending.step is None))
-            going = [ending for ending in found if ending.step is not None]
-            tell_each("these go:", ((ending.definition, ending.why) for ending in going))
+            print_list("these stay:", ((ending.definition, ending.why) for ending in found if ending.step is None))
+            to_delete = [ending for ending in found if ending.step is not None]
+            print_list("these go:", ((ending.definition, ending.why) for ending in to_delete))
             unfreeze_steps = remove_v1.unfreeze_steps(plan, known, found)
-            tell_each("and with the last of them:", ((step.title, "") for step in unfreeze_steps))
-            if dry_run or not (going or unfreeze_steps):
+            print_list("and with the last of them:", ((step.title, "") for step in unfreeze_steps))
+            if dry_run or not (to_delete or unfreeze_steps):
                 say("nothing was changed")
-                return len(going) == len(found)
-            what = f"{len(going)} definitions of v1{' and the freeze' if unfreeze_steps else ''}"
+                return len(to_delete) == len(found)
+            what = f"{len(to_delete)} definitions of v1{' and the freeze' if unfreeze_steps else ''}"
             confirm(f"Delete {what} from {target.description}?", yes=yes)
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
                 directory = beside(path, "definitions")
-                outcomes, needed = await remove_v1.delete(client, going, written, screen, directory)
-                tell_each("these are needed again, and stay:", ((ending.definition, ending.why) for ending in needed))
+                outcomes, needed = await remove_v1.delete(client, to_delete, written, screen, directory)
+                print_list("these are needed again, and stay:", ((ending.definition, ending.why) for ending in needed))
                 if not needed and all(outcome.is_complete for outcome in outcomes):
                     outcomes += await applying.apply(client, remove_v1.unfreeze_steps(plan, written, found), written, screen)
-            return len(going) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)
+            return len(to_delete) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)
 
     if not asyncio.run(run()):
         raise typer.Exit(exit_codes.INCOMPLETE)
 
 
 def write_patches(directory: Path, patches: Sequence[SourcePatch], *, dry_run: bool) -> None:
-    """Writes what owners are to be given, and says where."""
+    """Writes the patches for the sources of owned jobs, and prints where they are."""
     for patch in patches:
         if not dry_run:
             write_whole(directory / patch.file, patch.text)
     if patches:
         where = f"{directory}" if not dry_run else f"{directory} (not written in a dry run)"
-        say(f"owned by another controller ({len(patches)}), and what to change at the source: {where}")
+        say(f"{count(len(patches), 'job')} owned by another controller; patches for the source: {where}")

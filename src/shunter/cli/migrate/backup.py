@@ -11,7 +11,7 @@ import typer
 
 from shunter.api.formats.counts import count
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.options.moving import NamespacesOption, tell_each
+from shunter.cli.migrate.options.moving import NamespacesOption, print_list
 from shunter.cli.output.console import say
 from shunter.cli.output.progress import counting
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
@@ -53,7 +53,7 @@ def backup(
                 )
 
     index = asyncio.run(run())
-    tell_each("written, but the server would reject these on restore:", ((e.title, e.refused) for e in index.refused))
+    print_list("written, but the server would reject these on restore:", ((e.title, e.refused) for e in index.refused))
     accepted = "each" if not index.refused else f"{len(index.objects) - len(index.refused)}"
     checked = f"{accepted} accepted by the server in a dry run" if index.verified else "not verified"
     say(f"{directory}: {count(len(index.objects), 'object')}, {checked}")

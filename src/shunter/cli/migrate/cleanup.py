@@ -19,7 +19,7 @@ from shunter.cli.migrate.options.moving import (
     confirm,
     journal_of,
     known_journal,
-    tell_each,
+    print_list,
 )
 from shunter.cli.migrate.trials.objects import remove_leftovers
 from shunter.cli.output.console import say
@@ -56,28 +56,28 @@ def cleanup(
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
-            there = await gathering.read(client, plan.namespaces)
-            jobs = [source.value for source in there.jobs]
+            present = await gathering.read(client, plan.namespaces)
+            jobs = [source.value for source in present.jobs]
             known = await known_journal(plan, path, journal, client)
             train_jobs = await taking.listed(client, TRAIN_JOBS, plan.namespaces)
             runtimes = await taking.listed(client, TRAINING_RUNTIMES, plan.namespaces)
-            objections = waiting_train_jobs.objections(plan, there, train_jobs, runtimes, known)
+            objections = waiting_train_jobs.objections(plan, present, train_jobs, runtimes, known)
             found = list(cleanup_candidates(plan, jobs, train_jobs, known.records, objections=objections, i_know=i_know))
-            tell_each("these stay:", ((tidying.job, tidying.why) for tidying in found if tidying.step is None))
-            going = [tidying for tidying in found if tidying.step is not None]
-            tell_each("these go:", ((tidying.job, tidying.why) for tidying in going))
+            print_list("these stay:", ((candidate.job, candidate.why) for candidate in found if candidate.step is None))
+            to_delete = [candidate for candidate in found if candidate.step is not None]
+            print_list("these go:", ((candidate.job, candidate.why) for candidate in to_delete))
             spaces = plan.namespaces or ("",)
             left = 0 if dry_run else sum([await remove_leftovers(client, namespace) for namespace in spaces])
-            if dry_run or not going:
+            if dry_run or not to_delete:
                 say("nothing else was changed" if left else "nothing was changed")
                 return True
-            confirm(f"Delete {len(going)} v1 jobs from {target.description}?", yes=yes)
+            confirm(f"Delete {len(to_delete)} v1 jobs from {target.description}?", yes=yes)
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()
-                steps = [tidying.step for tidying in going if tidying.step is not None]
-                titles = {tidying.job for tidying in going}
+                steps = [candidate.step for candidate in to_delete if candidate.step is not None]
+                titles = {candidate.job for candidate in to_delete}
                 archive, runs = beside(path, "archive"), beside(path, "runs")
-                those = [source.value for source in there.jobs if source.title in titles]
+                those = [source.value for source in present.jobs if source.title in titles]
                 taking.add(archive, those, server=target.description, now=datetime.now(UTC))
                 outcomes = await applying.apply(client, steps, written, screen, runs=runs)
             say(f"their manifests are in {archive}, their runs in {runs}")

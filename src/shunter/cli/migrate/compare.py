@@ -97,10 +97,10 @@ def compare(
         )
     tolerance = comparing.tolerance()
     extra = comparing.patterns()
-    kept = stored(baseline) if baseline else None
+    saved = stored(baseline) if baseline else None
     if export_baseline:
         require_writable(export_baseline)
-    original_name = "" if kept else names.pop(0)
+    original_name = "" if saved else names.pop(0)
     wants_successor = bool(names) or not export_baseline
 
     async def both() -> tuple[Run, Run | None]:
@@ -108,13 +108,13 @@ def compare(
             return await runs(client, original_name, *names, namespace=namespace, metrics=extra, wants_successor=wants_successor)
 
     read, successor = asyncio.run(both())
-    original = _with_metrics(kept or read, original_metrics or [], extra)
+    original = _with_metrics(saved or read, original_metrics or [], extra)
     if export_baseline:
         write_whole(export_baseline, encoded(original).decode())
         say(f"wrote {export_baseline}: {original.title}, {original.state}")
     if successor is not None:
         comparison = compared(original, _with_metrics(successor, successor_metrics or [], extra), tolerance)
-        asyncio.run(_note(kubeconfig, context, comparison))
+        asyncio.run(_record(kubeconfig, context, comparison))
         raise typer.Exit(shown(comparison, form))
 
 
@@ -135,7 +135,7 @@ def _by_plan(
     return max((exit_code(comparison) for comparison in found), default=exit_codes.OK)
 
 
-async def _note(kubeconfig: Path | None, context: str, comparison: Comparison) -> None:
+async def _record(kubeconfig: Path | None, context: str, comparison: Comparison) -> None:
     async with connect(kubeconfig, context).client as client:
         await record_verdict(client, comparison)
 

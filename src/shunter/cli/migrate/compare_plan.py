@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from shunter.api.resources import TRAIN_JOBS
-from shunter.cli.migrate.options.moving import tell_each
+from shunter.cli.migrate.options.moving import print_list
 from shunter.cli.output.console import note
 from shunter.cluster.target import Target
 from shunter.errors import InputError
@@ -60,18 +60,18 @@ async def _runs(
         if not names and not overview(train_job).is_finished:
             left_out.append((item.title, f"TrainJob {train_job['metadata']['name']} is {overview(train_job).state}"))
             continue
-        kept = saved_runs.saved(beside(path, "runs"), item.title)
-        original = await saved_runs.original_run(client, job, kept, went_on=item.action == "create", extra=extra)
+        saved = saved_runs.saved(beside(path, "runs"), item.title)
+        original = await saved_runs.original_run(client, job, saved, went_on=item.action == "create", extra=extra)
         if original is None:
             left_out.append((item.title, f"it is gone, and {beside(path, 'runs')} has no run of it"))
             continue
         yield original, await run_of(client, train_job, extra=extra)
-    tell_each("not compared:", left_out)
+    print_list("not compared:", left_out)
 
 
-def _is_named(kind: str, name: str, given: str) -> bool:
-    given_kind, _, given_name = given.rpartition("/")
-    return name == given_name and given_kind.lower() in ("", kind.lower())
+def _is_named(kind: str, name: str, requested: str) -> bool:
+    kind_part, _, name_part = requested.rpartition("/")
+    return name == name_part and kind_part.lower() in ("", kind.lower())
 
 
 async def record_verdict(client: Client, comparison: Comparison) -> None:

@@ -76,12 +76,12 @@ def convert(
     source = source._replace(files=[*(source.files or []), *(paths or [])] or None)
     options = flags.meaning(suspend=suspend or source.cluster, suffix=suffix)
     refuse_contradictions(source, in_place=in_place, output_dir=output_dir, form=form)
-    reports = wanted_reports(report)
+    reports = requested_reports(report)
     if in_place and not force:
         refuse_unsaved([Path(file) for file in source.files or ()])
-    given, faults = source.read()
+    read_input, faults = source.read()
     tree = converted(
-        given,
+        read_input,
         options,
         named=[Path(name) for name in source.files or ()],
         faults=faults,
@@ -100,9 +100,9 @@ def convert(
         print_blocks(batch.outcomes)
         if unread := unchecked_code(outcome.conversion for outcome in batch.outcomes if outcome.conversion):
             sys.stderr.write(f"{unread}\n")
-        said = said_of(tree, changed)
+        converted_text = conversion_summary(tree, changed)
         counts = summary(tree.findings)
-        sys.stderr.write(f"{said}{f': {counts}' if counts else ''}.\n")
+        sys.stderr.write(f"{converted_text}{f': {counts}' if counts else ''}.\n")
         for line in [*shorter_forms(usable(batch)), *measured(batch, results)]:
             sys.stderr.write(f"{line}\n")
     raise typer.Exit(exit_code(tree.findings, strict=strict))
@@ -129,9 +129,9 @@ def write(tree: ConvertedTree, form: Form) -> tuple[list[Path] | None, list[str]
     if form is Form.json:
         print_as({"apiVersion": "v1", "kind": "List", "items": results(tree.batch, tree.given.runtimes)}, Output.json)
         return None, []
-    whole = tree.stream()
-    sys.stdout.write(whole)
-    return None, [whole]
+    stream = tree.stream()
+    sys.stdout.write(stream)
+    return None, [stream]
 
 
 def measured(batch: Batch, texts: list[str]) -> list[str]:
@@ -140,7 +140,7 @@ def measured(batch: Batch, texts: list[str]) -> list[str]:
     return [f"{found}."] if found.jobs and found.train_job_lines else []
 
 
-def wanted_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
+def requested_reports(texts: list[str] | None) -> list[tuple[str, Path]]:
     """Forms and paths of the reports. Raises InputError for an invalid one."""
     if not texts:
         return []
@@ -161,7 +161,7 @@ def write_reports(reports: list[tuple[str, Path]], batch: Batch, faults: list[Fi
         write_whole(path, report.written(form, batch, faults))
 
 
-def said_of(tree: ConvertedTree, changed: list[Path] | None) -> str:
+def conversion_summary(tree: ConvertedTree, changed: list[Path] | None) -> str:
     """`3 of 4 jobs and 1 template converted, 2 files written`."""
     done, jobs = len(usable(tree.batch)), len(tree.batch.outcomes)
     files = "" if changed is None else f", {count(len(changed), 'file')} written"

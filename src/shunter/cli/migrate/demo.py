@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from shunter.cli.demo import end_cluster, found
+from shunter.cli.demo import end_cluster, existing
 from shunter.cli.migrate import exit_codes
 from shunter.cli.output.console import errors
 from shunter.cluster import lifecycle
@@ -82,7 +82,7 @@ def demo(
 
     Starts a separate embedded cluster and stops it at the end. Exit code 1 if a step fails.
     """
-    planned = steps(found(examples), results)
+    planned = steps(existing(examples), results)
     try:
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:

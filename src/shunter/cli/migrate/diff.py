@@ -50,14 +50,14 @@ def diff(
     above 1 wrong flags or an unreadable file.
     """
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
-    given = proven(jobs or [], options, source, against=against or [], configuration=configuration)
-    found, faults = given.conversions, given.faults
+    provable = proven(jobs or [], options, source, against=against or [], configuration=configuration)
+    found, faults = provable.conversions, provable.faults
 
     print_findings(faults, with_notes=False)
     shown, is_different = [], False
-    # In a terminal what is printed shows the progress, and a bar would stand in it.
-    is_seen = form is not Form.json and output().is_terminal
-    with nullcontext(lambda count: None) if is_seen else counting("comparing", len(found)) as advance:
+    # In a terminal the printed comparisons show the progress; a bar would interrupt them.
+    is_terminal = form is not Form.json and output().is_terminal
+    with nullcontext(lambda count: None) if is_terminal else counting("comparing", len(found)) as advance:
         for conversion in found:
             comparison = compared(conversion, options)
             is_different = is_different or differs(comparison) or not comparison.is_alike or bool(conversion.unproved)

@@ -75,8 +75,8 @@ def inventory(
         jobs, faults = of_cluster(source, taking.InventoryOptions(options, now, known))
         faults += faults_of(known)
     else:
-        given, faults = source.read()
-        jobs, faults = of_input(given, faults, options, configuration, now)
+        read_input, faults = source.read()
+        jobs, faults = of_input(read_input, faults, options, configuration, now)
     found = fleet(jobs)
     print_findings(faults, with_notes=False)
     if form is Form.table:
@@ -90,14 +90,14 @@ def inventory(
 
 
 def of_input(
-    given: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
+    read_input: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
 ) -> tuple[list[Entry], list[Finding]]:
-    """Entries of the jobs that were read, those within other objects too; and what there is to tell of the input itself."""
-    jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
+    """The entries of all jobs of the input, also those within other objects; and the findings about the input itself."""
+    jobs = [*read_input.jobs, *(embedded.job for embedded in read_input.embedded)]
     with counting("looking at jobs", len(jobs)) as advance:
-        batch = converted(jobs, options, given.surroundings, advance)
-    batch, faults = suppressed_findings(batch, [*given.findings, *given.unrendered, *faults], configuration)
-    return of_batch(batch, now, insides(given)), faults
+        batch = converted(jobs, options, read_input.surroundings, advance)
+    batch, faults = suppressed_findings(batch, [*read_input.findings, *read_input.unrendered, *faults], configuration)
+    return of_batch(batch, now, insides(read_input)), faults
 
 
 def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Entry], list[Finding]]:

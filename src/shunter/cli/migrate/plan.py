@@ -89,7 +89,7 @@ def plan(
         sys.stdout.write(text(found))
     else:
         write_whole(out, text(found))
-    tell(found)
+    print_plan(found)
 
 
 def plan_options_of(
@@ -99,7 +99,7 @@ def plan_options_of(
     freeze: FreezeChoice | None,
     journal_namespace: str,
 ) -> PlanOptions:
-    """The flags as `planning` takes them, namespaces sorted. No freeze given is None: it depends on the strategy then."""
+    """The flags as options of `planning`, namespaces sorted. Without --freeze, None: it then depends on the strategy."""
     return PlanOptions(
         strategy=strategy.value,
         namespaces=tuple(sorted(namespaces or ())),
@@ -121,10 +121,10 @@ def planned_for(target: Target, plan_options: PlanOptions, options: Options, con
     return planned_of(found, plan_options, options, entries(configuration), counting)
 
 
-def tell(found: Plan) -> None:
+def print_plan(found: Plan) -> None:
     """Prints how many jobs have which action, and what could not be read."""
     counts = Counter(item.action for item in found.items)
     actions = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no v1 jobs"
     errors().print(f"plan {found.id} ({found.strategy}, freeze {found.freeze}): {actions}", soft_wrap=True)
-    for what in found.unread:
-        note(f"no permission to read, skipped: {what}")
+    for unread in found.unread:
+        note(f"no permission to read, skipped: {unread}")

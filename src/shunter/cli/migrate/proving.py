@@ -47,23 +47,23 @@ def proven(
     exist."""
     source, names = source.with_paths(names)
     source.require_one_source()
-    given, faults = source.read()
-    if not given.jobs:
-        text = f"no job of kubeflow.org/v1 among {count(len(given.objects), 'object')}: nothing was compared"
-        if any(found.kind == TRAIN_JOBS.kind for found in given.objects):
+    read_input, faults = source.read()
+    if not read_input.jobs:
+        text = f"no job of kubeflow.org/v1 among {count(len(read_input.objects), 'object')}: nothing was compared"
+        if any(found.kind == TRAIN_JOBS.kind for found in read_input.objects):
             text += ". A TrainJob is compared with the v1 job that it was made of: name the v1 file, and this one by --against"
         say(text)
-    found = provable(given, names, options, faults=faults, entries=entries(configuration), progress=counting)
+    found = provable(read_input, names, options, faults=faults, entries=entries(configuration), progress=counting)
     return in_place_of_ours(found, *_objects(against, source)) if against else found
 
 
 def _objects(against: Sequence[str], source: InputOptions) -> tuple[list[Json], list[Finding]]:
     """TrainJobs and runtimes of files, and of the cluster if it is named; and the findings about reading files."""
     files = [name for name in against if name != CLUSTER]
-    given = provider.read(files)
-    beside, unread = runtimes_beside(files, given.objects)
-    objects = [found.value for found in [*given.objects, *beside]]
-    findings = [*given.findings, *unread]
+    read_input = provider.read(files)
+    runtimes, unread = runtimes_beside(files, read_input.objects)
+    objects = [found.value for found in [*read_input.objects, *runtimes]]
+    findings = [*read_input.findings, *unread]
     if CLUSTER not in against:
         return objects, findings
 

@@ -12,9 +12,9 @@ from shunter.api.formats.counts import count as counted
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries, marked, suppressed_findings
-from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions
 from shunter.cli.migrate.options.inputs import InputOptions
+from shunter.cli.migrate.saved_output import ComparisonsOption, saved_output
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import say
 from shunter.cli.output.progress import counting
@@ -47,8 +47,8 @@ def report(
     """
     source.require_one_source()
     options = flags.meaning(suspend=source.cluster)
-    runs = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
-    readiness = kept(assessment, "--assessment", Readiness) if assessment else None
+    runs = [saved_output(path, "--comparison", RunComparison) for path in comparisons or ()]
+    readiness = saved_output(assessment, "--assessment", Readiness) if assessment else None
     given, faults = source.read()
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:

@@ -62,14 +62,14 @@ def rollback(
                 return True
             if all(undo.has_finished for undo in previewed):
                 say("nothing else to undo")
-                say_finished(previewed)
+                print_finished(previewed)
                 return True
             confirm(f"Undo this in {target.description}?", yes=yes)
-            # Who was shown the list hears only of what came differently.
-            heard = set() if yes else {(undo.record.step, undo.verdict, undo.why) for undo in previewed}
+            # After a preview only undo steps that differ from it are printed.
+            previewed_steps = set() if yes else {(undo.record.step, undo.verdict, undo.why) for undo in previewed}
 
             def done(undo: Undo, failure: str) -> None:
-                if (undo.record.step, undo.verdict, undo.why) not in heard:
+                if (undo.record.step, undo.verdict, undo.why) not in previewed_steps:
                     show_undo(undo)
                 if failure:
                     show_failure(undo, failure)
@@ -79,14 +79,14 @@ def rollback(
                 outcomes = await rolling_back.roll_back(client, written, plan, definitions, done)
             done_all = [undo for undo, failure in outcomes if not failure]
             say(f"undone: {sum(undo.is_undone for undo in done_all)} of {count(len(outcomes), 'write')}")
-            say_finished(done_all)
+            print_finished(done_all)
             return sum(undo.is_over for undo in done_all) == len(outcomes)
 
     if not asyncio.run(run()):
         raise typer.Exit(exit_codes.INCOMPLETE)
 
 
-def say_finished(undos: list[Undo]) -> None:
+def print_finished(undos: list[Undo]) -> None:
     """Prints which trainings are kept because they have finished."""
     runtimes = TRAINING_RUNTIMES.kind
     jobs = list(dict.fromkeys(undo.record.job for undo in undos if undo.has_finished and undo.record.kind != runtimes))

@@ -72,7 +72,7 @@ def scan(
         (report_contents.summary.warnings, "warning"),
         (report_contents.summary.infos, "note"),
     )
-    counts = ", ".join(count(number, thing) for number, thing in numbers)
+    counts = ", ".join(count(number, severity) for number, severity in numbers)
     skipped = f", {found.skipped} skipped (binary, or links)" if found.skipped else ""
     own = f", {found.own} passed over (written by this tool)" if found.own else ""
     errors().print(
@@ -85,11 +85,11 @@ def scan(
 
 def show(findings: Sequence[Finding]) -> None:
     """A line for each group of equal findings, the remedy below the first group that has it, and the places of the others."""
-    seen: set[str] = set()
+    printed: set[str] = set()
     for group in grouped(finding for finding in findings if not finding.suppressed):
         finding = group.first
         label = (f"{finding.topic.severity} {finding.topic.id}", COLOURS[finding.topic.severity])
         output().print(Text.assemble(f"{finding.place}: ", label, f" {finding.message}"), soft_wrap=True)
-        for line in filter(None, ("" if finding.advice in seen else finding.advice, group.line)):
+        for line in filter(None, ("" if finding.advice in printed else finding.advice, group.line)):
             output().print(Text(f"    {line}", style="dim"), soft_wrap=True)
-        seen.add(finding.advice)
+        printed.add(finding.advice)

@@ -10,7 +10,7 @@ from rich.text import Text
 from shunter.api.formats.counts import count as counted
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.migrate.options.form import Form, FormOption
-from shunter.cli.migrate.options.moving import JournalOption, PlanOption, known_journal, tell_each
+from shunter.cli.migrate.options.moving import JournalOption, PlanOption, known_journal, print_list
 from shunter.cli.output.console import Output, output, plain_table, print_as, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.moving import gathering
@@ -57,5 +57,5 @@ def show_progress(found: Progress) -> None:
     left = ", ".join(f"{count} {state}" for state, count in found.left.items())
     output().print(f"\n{counted(len(found.rows), 'job')} of the plan: {stages or 'none'}", soft_wrap=True)
     output().print(f"v1 jobs that are left: {left or 'none'}", soft_wrap=True)
-    tell_each("made since the plan:", ((title, "") for title in found.unplanned))
-    tell_each("begun and not ended; apply or roll back again:", ((step, "") for step in found.half_done))
+    print_list("made since the plan:", ((title, "") for title in found.unplanned))
+    print_list("begun and not ended; apply or roll back again:", ((step, "") for step in found.half_done))

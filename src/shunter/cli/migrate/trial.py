@@ -21,7 +21,7 @@ from shunter.cli.migrate.compare import ComparisonOptions
 from shunter.cli.migrate.comparison_output import shown
 from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.options.conversion import ConversionOptions
-from shunter.cli.migrate.trials.objects import make_room, objections, removed, started
+from shunter.cli.migrate.trials.objects import objections, removed, replace_earlier_trial, started
 from shunter.cli.migrate.trials.of_file import deployed, is_path, only_job
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import errors, say
@@ -115,12 +115,12 @@ def trial(
     options = flags.meaning(suspend=False, suffix=suffix)
     if is_path(job):
         files = [job, *(files or [])]
-        given = read(files)
-        if converted := train_job_in(given.objects):
+        read_input = read(files)
+        if converted := train_job_in(read_input.objects):
             changed = [nodes, steps, steps_argument, steps_variable, arguments, variables, baseline, export]
             if any(changed):
                 raise InputError(
-                    f"{job} holds a TrainJob: --nodes, --steps, --arg, --env, --baseline and --export are for v1 jobs.",
+                    f"{job} contains a TrainJob: --nodes, --steps, --arg, --env, --baseline and --export are for v1 jobs.",
                     "Name the v1 job, or edit the file.",
                 )
             naming = Naming(
@@ -129,12 +129,12 @@ def trial(
                 deadline_seconds=deadline,
                 keep_seconds=3600 if keep is None else keep,
             )
-            beside, unread = runtimes_beside([job], given.objects)
-            print_findings([*given.findings, *unread], with_notes=False)
+            runtimes, unread = runtimes_beside([job], read_input.objects)
+            print_findings([*read_input.findings, *unread], with_notes=False)
             deploying = deployed(
                 connect(kubeconfig, context),
                 converted,
-                [*given.objects, *beside],
+                [*read_input.objects, *runtimes],
                 naming,
                 allow_shared_output=allow_shared_output,
                 replace=replace,
@@ -142,7 +142,7 @@ def trial(
             )
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             raise typer.Exit(asyncio.run(deploying))
-        job = only_job(given.jobs, job)
+        job = only_job(read_input.jobs, job)
     trial_options = TrialOptions(
         namespace=in_namespace,
         suffix=suffix,
@@ -198,10 +198,10 @@ class Trials:
     ) -> int:
         """The exit code."""
         async with self.target.client as client:
-            source, surroundings = await self._source(client, job, namespace, files)
-            trial = trial_of(source, self.trial_options, self.options, surroundings, now=datetime.now(UTC))
+            source, input_context = await self._source(client, job, namespace, files)
+            trial = trial_of(source, self.trial_options, self.options, input_context, now=datetime.now(UTC))
             if not dry_run:
-                await make_room(client, trial, replace=replace)
+                await replace_earlier_trial(client, trial, replace=replace)
             refusals = await self._refusals(client, source, trial)
             created = await started(client, trial, source.title, refusals, dry_run=dry_run)
             if isinstance(created, int):
@@ -216,10 +216,10 @@ class Trials:
                     await removed(client, created)
 
     async def _source(self, client: Client, job: str, namespace: str, files: Sequence[str]) -> tuple[SourceObject, InputContext]:
-        """The job, with its namespace, and what is beside it."""
+        """The job, with its namespace, and the context of the input."""
         if files:
-            given = provider.read(files)
-            jobs, others = given.jobs, [other.value for other in given.others]
+            read_input = provider.read(files)
+            jobs, others = read_input.jobs, [other.value for other in read_input.others]
         else:
             live = await read_live(client, [namespace] if namespace else [])
             jobs, others = list(live.jobs), list(live.others)
@@ -231,7 +231,7 @@ class Trials:
         return source, context_of(jobs, others)
 
     async def _refusals(self, client: Client, source: SourceObject, trial: Trial) -> list[Finding]:
-        """Everything that prevents the trial: its conversion, places that both jobs write to, missing resources."""
+        """The findings that prevent the trial: of its conversion, shared output locations, missing resources."""
         assert trial.conversion is not None, "it was converted from a v1 job"
         blocking = [finding for finding in trial.conversion.findings if finding.is_blocking]
         if blocking:
@@ -244,19 +244,19 @@ class Trials:
         screen = RecordingDisplay(display())
         outcome = await followed(client, TRAIN_JOBS, created, screen)
         end = outcome.end
-        run = await run_of(client, end.job or created, extra=self.extra, seen=end.pods, heard=screen.lines)
+        run = await run_of(client, end.job or created, extra=self.extra, last_pods=end.pods, last_lines=screen.lines)
         try:
             if export:
                 write_whole(export, encoded(run).decode())
         finally:
-            # Whatever became of the file: the trial is about to be removed, and its logs with it.
+            # Even if the file could not be written: the trial and its logs are removed next.
             code = await self._compared(client, source, run, succeeded=outcome.succeeded)
         return code
 
     async def _compared(self, client: Client, source: SourceObject, run: Run, *, succeeded: bool) -> int:
         """Prints the comparison of the trial's run with the original's; returns the exit code."""
         original = self.baseline
-        if original is None and (job := await live(client, source)):
+        if original is None and (job := await live_job(client, source)):
             original = await run_of(client, job, extra=self.extra)
         if original is not None and original.is_finished:
             comparison = compared(original, run, self.tolerance)
@@ -269,16 +269,16 @@ class Trials:
         return exit_codes.OK if succeeded else exit_codes.FAILED
 
 
-async def live(client: Client, source: SourceObject) -> Json | None:
+async def live_job(client: Client, source: SourceObject) -> Json | None:
     """The v1 job as it is in the cluster now; None if it does not exist."""
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     return await client.find(framework.info.resource, source.name, source.namespace)
 
 
-def chosen(jobs: Sequence[SourceObject], given: str, namespace: str) -> SourceObject:
+def chosen(jobs: Sequence[SourceObject], requested: str, namespace: str) -> SourceObject:
     """The job of this name (`NAME` or `KIND/NAME`). Raises InputError if there is none, or more than one."""
-    kind, _, name = given.rpartition("/")
+    kind, _, name = requested.rpartition("/")
     matches = [
         job
         for job in jobs
@@ -288,6 +288,6 @@ def chosen(jobs: Sequence[SourceObject], given: str, namespace: str) -> SourceOb
         return matches[0]
     if not matches:
         close = nearest(name, [job.name for job in jobs])
-        raise InputError(f"there is no v1 job {given!r}.", did_you_mean(close, "Look at --namespace."))
+        raise InputError(f"there is no v1 job {requested!r}.", did_you_mean(close, "Look at --namespace."))
     titles = ", ".join(job.title for job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one as KIND/NAME, with --namespace.")

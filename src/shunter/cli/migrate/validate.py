@@ -12,11 +12,11 @@ from shunter.api.meta import Json
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.findings.printing import finding_json, print_findings, reads_of, unchecked_code
 from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entries
-from shunter.cli.migrate.kept import ComparisonsOption, kept
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.inputs import InputOptions
 from shunter.cli.migrate.proving import AgainstOption, JobsArgument, proven
+from shunter.cli.migrate.saved_output import ComparisonsOption, saved_output
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output import console
 from shunter.cli.output.console import output, say
@@ -65,7 +65,7 @@ def validate(
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found = proven(jobs or [], options, source, against=against or [], configuration=configuration)
 
-    saved = [kept(path, "--comparison", RunComparison) for path in comparisons or ()]
+    saved = [saved_output(path, "--comparison", RunComparison) for path in comparisons or ()]
     print_findings(found.faults, with_notes=False)
     proofs = proved(found.conversions, options, entries(configuration), counting)
     if server or smoke:

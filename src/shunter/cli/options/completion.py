@@ -54,7 +54,7 @@ def namespaces(ctx: typer.Context, incomplete: str) -> Offers:
         names = [item["metadata"]["name"] for item in (await client.list(NAMESPACES)).items]
         return [(name, "") for name in sorted(names) if name.startswith(incomplete)]
 
-    return _asked(ctx, read) or []
+    return _read_within_timeout(ctx, read) or []
 
 
 def contexts(ctx: typer.Context, incomplete: str) -> Offers:
@@ -83,10 +83,10 @@ def _jobs(ctx: typer.Context) -> list[Json]:
 
         return [job for _, job in await all_jobs(client, str(ctx.params.get("namespace") or ""))]
 
-    return _asked(ctx, read) or []
+    return _read_within_timeout(ctx, read) or []
 
 
-def _asked(ctx: typer.Context, read: Callable[[Client], Awaitable[Any]]) -> Any:
+def _read_within_timeout(ctx: typer.Context, read: Callable[[Client], Awaitable[Any]]) -> Any:
     """The result of `read`; None if it fails or takes too long."""
     import asyncio
     import contextlib

@@ -78,7 +78,7 @@ class JobChoice(NamedTuple):
             case Order.ran:
                 return (-ran_seconds(job), named)
 
-    def nothing(self, total: int) -> str:
+    def empty_text(self, total: int) -> str:
         """The message if none of `total` jobs is listed."""
         if total == 1:
             return "the only job is not of that state or kind"

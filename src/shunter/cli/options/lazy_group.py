@@ -58,13 +58,13 @@ class Entry(NamedTuple):
         group = typer.Typer(add_completion=False, rich_markup_mode=None)
         group.callback()(lambda: None)
         if isinstance(found, typer.Typer):
-            for one in found.registered_commands:
-                one.cls = Command if one.cls is TyperCommand else one.cls
+            for registered in found.registered_commands:
+                registered.cls = Command if registered.cls is TyperCommand else registered.cls
             group.add_typer(found, name=name, short_help=self.short_help)
         else:
             group.command(name, short_help=self.short_help, **{**self.settings, "cls": cls})(found)
-        whole: Any = get_command(group)
-        return whole.commands[name]
+        click_group: Any = get_command(group)
+        return click_group.commands[name]
 
 
 class LazyGroup(TyperGroup):
@@ -82,5 +82,5 @@ class LazyGroup(TyperGroup):
         if name is None:
             return name, command, rest
         options = rest[: rest.index("--")] if "--" in rest else rest
-        is_asked = ctx.resilient_parsing or not HELP.isdisjoint(options)
-        return name, self.table[name].declared(name) if is_asked else self.table[name].load(name), rest
+        is_help = ctx.resilient_parsing or not HELP.isdisjoint(options)
+        return name, self.table[name].declared(name) if is_help else self.table[name].load(name), rest

@@ -1,4 +1,4 @@
-"""The class of the command `run`: the words after `--` are arguments of the program."""
+"""The class of the command `run`: what follows `--` are arguments of the program."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shunter.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OWN_WORDS = "shunter.program.words"
+PROGRAM_ARGUMENTS = "shunter.program.arguments"
 
 
 class RunCommand(Command):
-    """Separates the words after the first `--`, which the parser would take for manifests."""
+    """Separates the arguments after the first `--`, which the parser would take for manifests."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Stores the words after `--`, if there is one, in `ctx.meta[OWN_WORDS]`. Raises InputError for an option with an empty
-        value."""
+        """Stores the arguments after `--`, if any, in `ctx.meta[PROGRAM_ARGUMENTS]`. Raises InputError for an option
+        with an empty value."""
         if "--" in args:
             at = args.index("--")
-            ctx.meta[OWN_WORDS] = args[at + 1 :]
+            ctx.meta[PROGRAM_ARGUMENTS] = args[at + 1 :]
             args = args[:at]
         rest = list(super().parse_args(ctx, args))
         require_values(ctx, self.get_params(ctx))
@@ -40,7 +40,7 @@ class RunCommand(Command):
 
 
 def require_values(ctx: Any, parameters: Sequence[Any]) -> None:
-    """InputError for an option that was given an empty text. It would count as not given: `--resume "$JOB"` without that variable
+    """InputError for an option with an empty value. It would count as not set: `--resume "$JOB"` without that variable
     would train from nothing."""
     for parameter in parameters:
         name = parameter.name
@@ -51,17 +51,17 @@ def require_values(ctx: Any, parameters: Sequence[Any]) -> None:
             )
 
 
-def own_words(ctx: typer.Context) -> list[str] | None:
-    """What stood after `--`; None without `--`."""
-    words: list[str] | None = ctx.meta.get(OWN_WORDS)
-    return words
+def program_arguments(ctx: typer.Context) -> list[str] | None:
+    """The arguments after `--`; None without `--`."""
+    arguments: list[str] | None = ctx.meta.get(PROGRAM_ARGUMENTS)
+    return arguments
 
 
-def is_program(word: str) -> bool:
-    """Whether a word of the command line is a script and no manifest."""
-    return word.endswith(".py")
+def is_program(argument: str) -> bool:
+    """Whether an argument is a script, not a manifest."""
+    return argument.endswith(".py")
 
 
 def programs_among(files: Sequence[str]) -> list[str]:
-    """The words that end in `.py`, in their order."""
-    return [word for word in files if is_program(word)]
+    """The arguments that are scripts, in their order."""
+    return [file for file in files if is_program(file)]

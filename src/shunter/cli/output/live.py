@@ -84,16 +84,16 @@ async def _shown(client: Client, read: Callable[[], Awaitable[T]], draw: Draw[T]
         found, read_at = await read(), datetime.now(UTC)
         with Live(console=output(), screen=True, auto_refresh=False) as live:
 
-            def redraw(trouble: str = "") -> None:
+            def redraw(outage: str = "") -> None:
                 width, height = output().size
-                late = f"as of {age(read_at)} ago; {trouble}"
-                note = [Text(late, style="bold red", no_wrap=True, overflow="ellipsis")] if trouble else []
+                late = f"as of {age(read_at)} ago; {outage}"
+                note = [Text(late, style="bold red", no_wrap=True, overflow="ellipsis")] if outage else []
                 live.update(Group(*note, *draw(found, width, height - len(note))), refresh=True)
 
             redraw()
-            took = 0.0
+            duration = 0.0
             while True:
-                await asyncio.sleep(max(SECONDS, PAUSE_FACTOR * took))
+                await asyncio.sleep(max(SECONDS, PAUSE_FACTOR * duration))
                 started = time.monotonic()
                 reading = asyncio.ensure_future(read())
                 while not (await asyncio.wait({reading}, timeout=LATE_SECONDS))[0]:
@@ -104,4 +104,4 @@ async def _shown(client: Client, read: Callable[[], Awaitable[T]], draw: Draw[T]
                     redraw(f"{problem.message} Trying again.")
                 else:
                     redraw()
-                took = time.monotonic() - started
+                duration = time.monotonic() - started

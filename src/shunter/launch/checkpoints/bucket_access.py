@@ -42,10 +42,10 @@ async def s3_variables(client: Client, namespace: str, environment: Iterable[Jso
 
 
 async def require_bucket(
-    client: Client, namespace: str, options: LaunchOptions, *, may_write: bool, tell: Callable[[str], None]
+    client: Client, namespace: str, options: LaunchOptions, *, may_write: bool, notify: Callable[[str], None]
 ) -> None:
     """InputError where the place for checkpoints is in S3 and its bucket does not exist or the job's own credentials are wrong.
-    `tell` gets a warning where there is no answer, or where they may not list it or, asked where `may_write`, not write to it:
+    `notify` gets a warning where there is no answer, or where they may not list it or, asked where `may_write`, not write to it:
     the pods, in another network, may be let in. Nothing is asked for jobs that get their credentials in their pods, by an
     identity."""
     place = options.checkpoints
@@ -62,7 +62,7 @@ async def require_bucket(
             "Name a bucket that exists, or other credentials: --env-from secret/NAME.",
         )
     if doubt:
-        tell(
+        notify(
             f"warning: {asked} from this machine: {doubt}. If its pods get the same answer, the job fails when it starts or "
             f"first saves; see it with shunter logs {options.name or 'JOB'} -n {namespace}"
         )

@@ -49,17 +49,17 @@ def runtime_copy(options: RuntimeOptions, base: Runtime, fabric: Fabric | None, 
 
 
 async def create_runtime(
-    client: Client, options: RuntimeOptions, namespace: str, tell: Callable[[str], None], *, dry_run: bool = False
+    client: Client, options: RuntimeOptions, namespace: str, notify: Callable[[str], None], *, dry_run: bool = False
 ) -> Json:
     """Creates the runtime and returns it as it was sent; with `dry_run` the server only judges it. InputError for a name that is
-    taken, and for what the server refuses. `tell` gets a sentence about its network."""
+    taken, and for what the server refuses. `notify` gets a sentence about its network."""
     base = await find_runtime(client, namespace, options.source, option="--from")
     fabric = await find_fabric(client, options.fabric, options.instance)
     if fabric is not None:
-        tell(f"fabric {fabric.title}")
+        notify(f"fabric {fabric.title}")
     made = runtime_copy(options, base, fabric, namespace)
     try:
-        await write(client, TRAINING_RUNTIMES, made, tell, dry_run=dry_run)
+        await write(client, TRAINING_RUNTIMES, made, notify, dry_run=dry_run)
     except AlreadyExists:
         raise InputError(f"TrainingRuntime {namespace}/{options.name} exists.", "Use another name, or delete it first.") from None
     return made

@@ -1,4 +1,4 @@
-"""Many objects converted at once: one that cannot be read, or has no counterpart, never stops the others."""
+"""Converts many objects: one that cannot be read or converted does not stop the others."""
 
 from __future__ import annotations
 
@@ -43,37 +43,37 @@ DEFECT = Topic(
 )
 
 LEAST_JOBS = 50
-"""For which another process pays: it starts, and sends its results, in the time of a dozen."""
+"""The number of jobs from which another process saves time: to start it takes as long as to convert a dozen."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one object of the input."""
+    """The result for one object of the input."""
 
     source: SourceObject
     conversion: Conversion | None
-    """None when the source could not be read, or not be converted."""
+    """None if the source could not be read or converted."""
     findings: tuple[Finding, ...]
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the result must not be used; also where there is none, as a blocking finding says why."""
+        """Whether the result must not be used, or there is none; a blocking finding gives the reason."""
         return any(finding.is_blocking for finding in self.findings)
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """`outcomes` in the order of the sources."""
+    """The outcomes, in the order of the sources."""
 
     outcomes: tuple[Outcome, ...]
     options: Options
 
     @property
     def findings(self) -> list[Finding]:
-        """Of all outcomes, in their order, suppressed ones too."""
+        """The findings of all outcomes, in their order, also suppressed ones."""
         return [finding for outcome in self.outcomes for finding in outcome.findings]
 
     @property
     def is_blocked(self) -> bool:
-        """Whether any outcome is: one bad job is enough."""
+        """Whether any outcome is blocked."""
         return any(outcome.is_blocked for outcome in self.outcomes)
 
 
@@ -85,17 +85,17 @@ def converted(
     *,
     is_one_stream: bool = False,
 ) -> Batch:
-    """Every v1 job of `sources`, converted. `others` are the other objects of the input, in which rules look things up;
-    `done` hears of each job. `is_one_stream` where all results are applied together."""
+    """Every v1 job of `sources`, converted. `others` are the other objects of the input, which rules read;
+    `done` is called after each job. `is_one_stream`: whether all results are applied together."""
     jobs = tuple(sources)
-    surroundings = context_of(jobs, others, is_one_stream=is_one_stream)
-    outcomes = mapped(lambda job: _outcome(job, options, surroundings), jobs, least=LEAST_JOBS, known=jobs, done=done)
+    context = context_of(jobs, others, is_one_stream=is_one_stream)
+    outcomes = mapped(lambda job: _outcome(job, options, context), jobs, least=LEAST_JOBS, known=jobs, done=done)
     return Batch(tuple(outcomes), options)
 
 
-def _outcome(source: SourceObject, options: Options, surroundings: InputContext) -> Outcome:
+def _outcome(source: SourceObject, options: Options, context: InputContext) -> Outcome:
     try:
-        conversion = convert(source, options, surroundings)
+        conversion = convert(source, options, context)
     except UnreadableJobError as error:
         framework = framework_of(source)
         assert framework is not None, "it was read"
@@ -106,13 +106,13 @@ def _outcome(source: SourceObject, options: Options, surroundings: InputContext)
         return Outcome(source, None, tuple(found))
     except ShunterError:
         raise
-    except Exception as error:  # a defect ends the job that it struck, not the batch
-        return Outcome(source, None, (Finding(DEFECT, source.title, source.place(), (), _told(error)),))
+    except Exception as error:  # a defect affects only its job, not the batch
+        return Outcome(source, None, (Finding(DEFECT, source.title, source.place(), (), _defect_message(error)),))
     return Outcome(source, conversion, conversion.findings)
 
 
-def _told(error: Exception) -> str:
-    """What is said of a defect, as in `A defect of this tool: KeyError: 'x' (hosts.py, line 222).`."""
+def _defect_message(error: Exception) -> str:
+    """The message about a defect: `A defect of this tool: KeyError: 'x' (hosts.py, line 222).`."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(traceback.format_exception_only(error)[-1].split())
     return f"A defect of this tool: {text} ({PurePath(place.filename).name}, line {place.lineno})."

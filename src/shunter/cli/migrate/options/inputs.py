@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class InputOptions(NamedTuple):
-    """The flags as they were given. `require_one_source` says whether they go together, `read` reads what they name."""
+    """The flags as given. `require_one_source` checks that they do not exclude each other, `read` reads the input that they
+    name."""
 
     files: Annotated[
         list[str] | None,
@@ -45,20 +46,22 @@ class InputOptions(NamedTuple):
 
     @property
     def names_files(self) -> bool:
-        """Whether any input but a cluster was named. A Helm release counts, though it is read from a cluster."""
+        """Whether an input other than the jobs of a cluster was named. A Helm release counts, although it is read from a
+        cluster."""
         return bool(self.files or self.kustomize or self.helm_release)
 
-    def with_paths(self, words: Sequence[str]) -> tuple[InputOptions, list[str]]:
-        """The input with the files and directories among the words that name it or jobs of it, and the other words. Where an
-        input was named by an option a word is a job's name, unless it ends as a manifest's does."""
+    def with_paths(self, arguments: Sequence[str]) -> tuple[InputOptions, list[str]]:
+        """The input, with the files and directories among the arguments, and the other arguments, which are names of jobs. If an
+        option names the input, only arguments with the extension of a manifest are files."""
         has_source = self.cluster or self.names_files
-        paths = [word for word in words if word.endswith(SUFFIXES) or (not has_source and Path(word).exists())]
-        return self._replace(files=[*(self.files or []), *paths] or None), [word for word in words if word not in paths]
+        paths = [path for path in arguments if path.endswith(SUFFIXES) or (not has_source and Path(path).exists())]
+        names = [name for name in arguments if name not in paths]
+        return self._replace(files=[*(self.files or []), *paths] or None), names
 
     def require_one_source(self) -> None:
-        """Raises InputError unless it is either files or a cluster, with no flag that says nothing about that one."""
+        """Raises InputError unless the input is either files or a cluster, and for flags that do not apply to it."""
         if self.cluster and self.names_files:
-            raise InputError("--cluster goes with no other input.", "Leave one of them out.")
+            raise InputError("--cluster cannot be combined with another input.", "Leave one of them out.")
         if not self.cluster and not self.names_files:
             raise InputError("no input was named.", "Name files, or use --kustomize, --helm-release or --cluster.")
         in_cluster = self.cluster or self.helm_release
@@ -68,30 +71,30 @@ class InputOptions(NamedTuple):
             ("-l", self.selector and not self.cluster),
         ):
             if is_without_use:
-                raise InputError(f"{flag} chooses among a cluster's jobs.", "Remove it: named inputs are read completely.")
+                raise InputError(f"{flag} selects jobs of a cluster.", "Remove it: named inputs are read completely.")
 
     def target(self) -> tuple[Target, str]:
-        """The cluster, and the namespace to look at there: empty for all."""
+        """The cluster, and the namespace to read; empty for all."""
         found = connect(self.kubeconfig, self.context)
         return found, "" if self.all_namespaces else self.namespace or found.client.namespace
 
     def read(self) -> tuple[Input, list[Finding]]:
-        """All that was named, and what there is to tell of reading it."""
-        given, faults = self._read()
-        return replace(given, mpi_operator=self.mpi_operator), faults
+        """The input, and the findings about reading it."""
+        read_input, faults = self._read()
+        return replace(read_input, mpi_operator=self.mpi_operator), faults
 
     def _read(self) -> tuple[Input, list[Finding]]:
         with counting("reading files") as advance:
-            given = provider.read(self.files or [], advance)
+            read_input = provider.read(self.files or [], advance)
         if self.kustomize:
             built = (text_file(build(Path(directory)), f"kustomize build {directory}") for directory in self.kustomize)
-            given += provider.Input(tuple(built))
+            read_input += provider.Input(tuple(built))
         if not (self.helm_release or self.cluster):
-            return given, []
+            return read_input, []
         from shunter.cli.migrate.options import cluster_input  # a client, which files need not wait for
 
         target, namespace = self.target()
         if self.helm_release:
             manifest = cluster_input.release_manifest(target, namespace, self.helm_release)
-            return given + provider.Input((text_file(manifest, f"helm release {self.helm_release}"),)), []
+            return read_input + provider.Input((text_file(manifest, f"helm release {self.helm_release}"),)), []
         return cluster_input.jobs(target, namespace, self.selector)

@@ -96,7 +96,7 @@ def show(outcome: Outcome, *, would: bool = False) -> None:
     output().print(Text.assemble((word, COLOURS[outcome.verdict]), f" {outcome.step.title}{why}"), soft_wrap=True)
 
 
-def tell_each(heading: str, entries: Iterable[tuple[str, str]]) -> None:
+def print_list(heading: str, entries: Iterable[tuple[str, str]]) -> None:
     """Prints a heading and objects, each with a reason, on standard error."""
     listed = list(entries)
     if not listed:

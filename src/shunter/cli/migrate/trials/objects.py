@@ -1,4 +1,4 @@
-"""The objects of a trial, made and removed with a word to the user."""
+"""Creates and removes the objects of a trial, and prints what it does."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from shunter.migrate.moving.runs.refusals import no_room, shared_output
 from shunter.migrate.moving.runs.trial import Trial
 
 
-async def make_room(client: Client, trial: Trial, *, replace: bool) -> None:
-    """Removes trials whose time is over, and with `replace` an earlier one of the same job."""
+async def replace_earlier_trial(client: Client, trial: Trial, *, replace: bool) -> None:
+    """Removes expired trials, and with `replace` an earlier one of the same job."""
     await remove_leftovers(client, trial.namespace)
-    if replace and (before := await former(client, trial)):
-        await delete_and_wait(client, TRAIN_JOBS, before, tell=say)
+    if replace and (earlier := await former(client, trial)):
+        await delete_and_wait(client, TRAIN_JOBS, earlier, notify=say)
 
 
 async def objections(
     client: Client, trial: Trial, source: SourceObject, pods: list[Json], originals: list[Json], *, allow_shared_output: bool
 ) -> list[Finding]:
-    """What speaks against running a trial of these pods beside those of its original: places that both write to, and no room.
-    Says what cannot be known."""
+    """Why a trial with these pods must not run beside its original: output locations that both write to, or missing resources.
+    Prints what is unknown."""
     found = shared_output(source, shared(originals, pods), allowed=allow_shared_output)
-    looked_at = await obstacles(client, trial, pods)
-    for unknown in looked_at.unknown:
+    checked = await obstacles(client, trial, pods)
+    for unknown in checked.unknown:
         say(f"unknown: {unknown}")
-    return [*found, *no_room(source, looked_at.found)]
+    return [*found, *no_room(source, checked.found)]
 
 
 async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Finding], *, dry_run: bool) -> Json | int:
-    """The TrainJob of a trial that was started; the exit code where something speaks against it, or in a dry run."""
+    """The TrainJob of the started trial; the exit code if a finding blocks it, or in a dry run."""
     print_findings(refusals, with_notes=False)
     if any(finding.is_blocking for finding in refusals):
         say(f"no trial of {of} was started")
@@ -58,14 +58,14 @@ async def started(client: Client, trial: Trial, of: str, refusals: Sequence[Find
 
 
 async def removed(client: Client, job: Json) -> None:
-    """Removes a trial with all that belongs to it, even when the command is being interrupted."""
+    """Removes a trial and its objects, even if the command is being interrupted."""
     await asyncio.shield(remove(client, TRAIN_JOBS, job))
     metadata = job["metadata"]
     say(f"removed TrainJob {metadata['namespace']}/{metadata['name']}")
 
 
 async def remove_leftovers(client: Client, namespace: str) -> int:
-    """Removes trials whose time is over, and says so; how many objects those were."""
+    """Removes expired trials, and prints them; returns the number of removed objects."""
     count = 0
     async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
         await remove(client, resource, obj)
@@ -76,7 +76,7 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
 
 
 def print_manifests(trial: Trial) -> None:
-    """Writes runtime and TrainJob as YAML to standard output; no runtime where a shipped one does."""
+    """Writes runtime and TrainJob as YAML to standard output; only the TrainJob if it uses a shipped runtime."""
     for manifest in (trial.runtime, trial.train_job):
         if manifest is not None:
             sys.stdout.write(SEPARATOR + plain_text(manifest))

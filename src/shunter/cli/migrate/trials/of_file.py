@@ -1,4 +1,4 @@
-"""`migrate test FILE`: a TrainJob as it stands in its file, run under a name of its own."""
+"""`migrate test FILE`: runs the TrainJob of a file, unchanged, under another name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.cli.following import followed
 from shunter.cli.migrate import exit_codes
-from shunter.cli.migrate.trials.objects import make_room, objections, removed, started
+from shunter.cli.migrate.trials.objects import objections, removed, replace_earlier_trial, started
 from shunter.cli.output.console import say
 from shunter.cli.output.display import RecordingDisplay, display
 from shunter.cluster.target import Target
@@ -27,9 +27,9 @@ from shunter.migrate.moving.steps import V1_JOBS
 from shunter.migrate.pods.sides import v1_pods, v2_pods
 
 
-def is_path(word: str) -> bool:
-    """Whether a word names a file, and not a job."""
-    return word == "-" or word.endswith(SUFFIXES) or Path(word).exists()
+def is_path(argument: str) -> bool:
+    """Whether an argument is a file, and not the name of a job."""
+    return argument == "-" or argument.endswith(SUFFIXES) or Path(argument).exists()
 
 
 def only_job(jobs: Sequence[SourceObject], path: str) -> str:
@@ -37,8 +37,8 @@ def only_job(jobs: Sequence[SourceObject], path: str) -> str:
     if len(jobs) == 1:
         return f"{jobs[0].kind}/{jobs[0].name}"
     if not jobs:
-        raise InputError(f"{path}: it holds neither a v1 job nor a TrainJob.", "Name a file that has one.")
-    raise InputError(f"{path}: it holds {len(jobs)} v1 jobs.", f"Choose one: shunter migrate test {jobs[0].name} -f {path}")
+        raise InputError(f"{path}: it contains neither a v1 job nor a TrainJob.", "Name a file that has one.")
+    raise InputError(f"{path}: it contains {len(jobs)} v1 jobs.", f"Choose one: shunter migrate test {jobs[0].name} -f {path}")
 
 
 async def deployed(
@@ -56,7 +56,7 @@ async def deployed(
         naming = naming._replace(namespace=naming.namespace or client.namespace)
         trial = trial_of_converted(job, objects, naming, now=datetime.now(UTC))
         if not dry_run:
-            await make_room(client, trial, replace=replace)
+            await replace_earlier_trial(client, trial, replace=replace)
         refusals = await _refusals(client, job, trial, allow_shared_output=allow_shared_output)
         created = await started(client, trial, job.title, refusals, dry_run=dry_run)
         if isinstance(created, int):
@@ -75,13 +75,13 @@ async def deployed(
 
 
 def _original(job: SourceObject) -> str:
-    """The v1 job that a TrainJob says it was made of, as `compare` takes it; else one of its name."""
+    """The v1 job from which the TrainJob was converted, as an argument of `compare`; else the one of its name."""
     kind, _, place = mark(job.value, SOURCE).partition(" ")
     return f"{kind}/{place.rpartition('/')[2]}" if place else job.name
 
 
 async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_shared_output: bool) -> list[Finding]:
-    """What speaks against the trial: places that its original writes to as well, and no room."""
+    """The findings that prevent the trial: shared output locations, missing resources."""
     pods = [replica.pod for replica in v2_pods(trial.train_job, trial.runtime or await _of_cluster(client, trial))]
     original = await _live_original(client, job, trial.namespace)
     originals = [replica.pod for replica in v1_pods(original)] if original else []
@@ -89,7 +89,7 @@ async def _refusals(client: Client, job: SourceObject, trial: Trial, *, allow_sh
 
 
 async def _of_cluster(client: Client, trial: Trial) -> Json:
-    """The runtime that the trial refers to. InputError when it is not there."""
+    """The runtime that the trial refers to. InputError if it does not exist."""
     reference = trial.train_job["spec"]["runtimeRef"]
     resource = TRAINING_RUNTIMES if reference.get("kind") == TRAINING_RUNTIMES.kind else CLUSTER_TRAINING_RUNTIMES
     namespace = trial.namespace if resource == TRAINING_RUNTIMES else ""
@@ -103,7 +103,7 @@ async def _of_cluster(client: Client, trial: Trial) -> Json:
 
 
 async def _live_original(client: Client, job: SourceObject, namespace: str) -> Json | None:
-    """The v1 job that the TrainJob says it was made of; None when it is not there."""
+    """The v1 job from which the TrainJob was converted; None if it does not exist, or may not be read."""
     kind, _, place = mark(job.value, SOURCE).partition(" ")
     at, _, name = place.rpartition("/")
     if kind not in V1_JOBS:

@@ -24,29 +24,29 @@ async def run_of(
     job: Json,
     *,
     extra: Sequence[MetricPattern] = (),
-    seen: Sequence[Json] = (),
-    heard: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    last_pods: Sequence[Json] = (),
+    last_lines: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Run:
-    """What is to be seen of the job's run now. `seen` are its pods, and `heard` their log lines by label, as who followed the run
-    knows them: pods that still run when the first rank has succeeded are removed with their logs. Raises ApiError where the
-    cluster refuses."""
+    """The run of the job, as far as it can be observed now. A caller that followed it passes the last pods, and their log lines
+    by label: pods that still run when the first rank has succeeded are removed with their logs. Raises ApiError if pods or logs
+    may not be read."""
     page = await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))
     present = {pod["metadata"]["uid"]: pod for pod in page.items if is_pod_of(job, pod)}
-    pods = [*present.values(), *(pod for pod in seen if pod["metadata"]["uid"] not in present)]
+    pods = [*present.values(), *(pod for pod in last_pods if pod["metadata"]["uid"] not in present)]
     free = asyncio.Semaphore(CONCURRENT_LOGS)
 
     async def read(rank: int, pod: Json) -> tuple[str, LogReport]:
         label = member(job, pod).label
         async with free:
-            said = await _log_report(client, pod, LogReader(label, rank, extra))
-        return pod["metadata"]["name"], said or log_report(heard.get(label, ()), pod=label, rank=rank, extra=extra)
+            report = await _log_report(client, pod, LogReader(label, rank, extra))
+        return pod["metadata"]["name"], report or log_report(last_lines.get(label, ()), pod=label, rank=rank, extra=extra)
 
-    tellings = await asyncio.gather(*(read(rank, pod) for rank, pod in pods_by_rank(job, pods).items()))
-    return observed(job, pods, dict(tellings), await _jobset(client, job))
+    reports = await asyncio.gather(*(read(rank, pod) for rank, pod in pods_by_rank(job, pods).items()))
+    return observed(job, pods, dict(reports), await _jobset(client, job))
 
 
 async def _log_report(client: Client, pod: Json, reader: LogReader) -> LogReport | None:
-    """What the container that trains says, from the beginning of its log; None where there is no log (yet, or any more)."""
+    """The report on the whole log of the container that trains; None if there is no log (yet, or any more)."""
     where = pod["metadata"]["name"], pod["metadata"]["namespace"]
     try:
         async for line in text_lines(client.logs(*where, container=training_container(pod), timestamps=True)):

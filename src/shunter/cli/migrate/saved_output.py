@@ -1,4 +1,4 @@
-"""Reads files that other verbs have written with `-o json`."""
+"""Reads files that other commands wrote with `-o json`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ComparisonsOption = Annotated[
 ]
 
 
-def kept(path: Path, flag: str, form: type[T]) -> T:
-    """InputError when it is something else."""
+def saved_output(path: Path, flag: str, form: type[T]) -> T:
+    """The content of a file written by the command that the flag names. InputError if it is something else."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=form)
     except OSError as error:
