@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from shunter.api.meta import Json
+from shunter.cluster.apiserver import builtin
 from shunter.cluster.apiserver.selectors import Selector, field_terms, label_requirements
 from shunter.cluster.apiserver.status import StatusError
 from shunter.cluster.apiserver.storage.store import Entry
@@ -86,3 +89,40 @@ def test_field_selectors(text: str, matches: bool) -> None:
 def test_escapes_in_field_selectors_are_taken_off() -> None:
     (term,) = field_terms(r"metadata.name=a\,b\=c\\d", ())
     assert term.value == r"a,b=c\d"
+
+
+@pytest.mark.parametrize("value", ["1_0", "1e1", "0x10", "1.5", "", "9" * 20])
+def test_what_go_does_not_read_as_a_number_is_none(value: str) -> None:
+    entry = Entry("default", "p", "u", 1, f'"metadata":{{"name":"p","labels":{{"n":"{value}"}}}}}}'.encode())
+    assert not Selector(label_requirements("n>0")).matches(entry)
+    assert not Selector(label_requirements("n<99")).matches(entry)
+
+
+KINDS = {kind.resource.plural: kind for kind in builtin.kinds() if kind.resource.group != "events.k8s.io"}
+
+
+@pytest.mark.parametrize(
+    ("plural", "stored", "text", "matches"),
+    [
+        ("nodes", {"spec": {}}, "spec.unschedulable=false", True),
+        ("nodes", {"spec": {}}, "spec.unschedulable!=true", True),
+        ("nodes", {"spec": {}}, "spec.unschedulable=", False),
+        ("nodes", {"spec": {"unschedulable": True}}, "spec.unschedulable=true", True),
+        ("nodes", {"spec": {"unschedulable": True}}, "spec.unschedulable=false", False),
+        ("pods", {"spec": {}}, "spec.hostNetwork=false", True),
+        ("pods", {"spec": {"hostNetwork": True}}, "spec.hostNetwork=true", True),
+        ("pods", {"spec": {}}, "spec.nodeName=", True),
+        ("jobs", {"status": {}}, "status.successful=0", True),
+        ("jobs", {"status": {"succeeded": 2}}, "status.successful=2", True),
+        ("jobs", {"status": {"succeeded": 2}}, "status.successful!=0", True),
+        ("events", {"source": {"component": "kubelet", "host": "n"}}, "source=kubelet", True),
+        ("events", {"source": {}, "reportingComponent": "scheduler"}, "source=scheduler", True),
+        ("events", {"source": {"component": "kubelet"}, "reportingComponent": "x"}, "source=x", False),
+    ],
+)
+def test_fields_without_value_are_what_go_writes_for_them(plural: str, stored: Json, text: str, matches: bool) -> None:
+    """As of `kubectl get nodes --field-selector spec.unschedulable=false`."""
+    kind = KINDS[plural]
+    entry = Entry("default", "p", "u", 1, msgspec.json.encode({"metadata": {"name": "p"}, **stored})[1:])
+    terms = field_terms(text, kind.selectable_fields, stored=kind.stored_fields)
+    assert Selector(terms=terms).matches(entry) is matches

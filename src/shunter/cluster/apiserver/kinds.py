@@ -72,6 +72,15 @@ class Column(NamedTuple):
     priority: int = 0
 
 
+class StoredField(NamedTuple):
+    """Where a field that selectors may name is stored, where that is not its own path alone."""
+
+    paths: tuple[str, ...]
+    """The first that has a value counts."""
+    absent: str = ""
+    """What the field is where it has none: Go writes its zero values, `false` and `0`."""
+
+
 class ScalePaths(NamedTuple):
     """Where the scale subresource reads and writes, as dotted paths."""
 
@@ -124,8 +133,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Custom kinds: additionalPrinterColumns. Built-in kinds have row functions in printers/ instead."""
     selectable_fields: tuple[str, ...] = ()
     """Dotted paths usable in fieldSelector besides metadata.name and metadata.namespace."""
-    stored_fields: Mapping[str, str] = {}
-    """Of selectable fields: the paths at which they are stored, where those are others."""
+    stored_fields: Mapping[str, StoredField] = {}
+    """Of selectable fields: those that are not stored at their own path, or are never without value."""
     tracks_generation: bool = True
     """metadata.generation starts at 1 and grows when anything but metadata and status changes."""
     deprecation: str = ""

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from shunter.api.names import label_key_faults, label_value_faults
+from shunter.cluster.apiserver.kinds import StoredField
 from shunter.cluster.apiserver.status import StatusError, bad_request
 from shunter.cluster.apiserver.storage.store import Entry
 
@@ -41,10 +42,9 @@ class Requirement(NamedTuple):
 
 
 def _compares(value: str | None, operator: str, bound: str) -> bool:
-    try:
-        number = int(value or "")
-    except ValueError:
+    if value is None or not _WHOLE_NUMBER.fullmatch(value):
         return False
+    number = int(value)
     return number > int(bound) if operator == "gt" else number < int(bound)
 
 
@@ -54,6 +54,13 @@ class Term(NamedTuple):
     path: str
     value: str
     negated: bool
+    stored: StoredField | None = None
+    """Where it is stored, if that is not the path."""
+
+    def matches(self, entry: Entry) -> bool:
+        """Whether the field of the entry has this value, or, negated, another one."""
+        paths, absent = self.stored or StoredField((self.path,))
+        return (next(filter(None, map(entry.field, paths)), absent) == self.value) is not self.negated
 
 
 class Selector(NamedTuple):
@@ -64,9 +71,8 @@ class Selector(NamedTuple):
 
     def matches(self, entry: Entry) -> bool:
         """Whether all terms, of fields and of labels, hold for the entry; its namespace is not looked at."""
-        for term in self.terms:
-            if (entry.field(term.path) == term.value) is term.negated:
-                return False
+        if not all(term.matches(entry) for term in self.terms):
+            return False
         if self.requirements:
             labels = entry.labels
             return all(requirement.matches(labels) for requirement in self.requirements)
@@ -81,6 +87,8 @@ class Selector(NamedTuple):
 EVERYTHING = Selector()
 
 _TOKEN = re.compile(r"\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
+"""Python would read `1_000` too."""
 _OPERATORS = ("=", "==", "!=", "!", "<", ">", "(", ")")
 
 
@@ -138,7 +146,7 @@ def _requirement(tokens: _Tokens) -> Requirement:
         return Requirement(key, "notin" if operator == "!=" else "in", frozenset((_checked(value, f"values[0][{key}]"),)))
     if operator in ("<", ">"):
         value = tokens.take()
-        if not re.fullmatch(r"-?\d+", value):
+        if not _WHOLE_NUMBER.fullmatch(value):
             fault = "for 'Gt', 'Lt' operators, the value must be an integer"
             raise bad_request(f'unable to parse requirement: values[0]: Invalid value: "{value}": {fault}')
         return Requirement(key, "gt" if operator == ">" else "lt", frozenset((value,)))
@@ -186,7 +194,7 @@ _FIELD_TERM = re.compile(r"((?:\\.|[^\\=!,])+?)\s*(!=|==|=)((?:\\.|[^\\,])*)")
 
 
 def field_terms(
-    text: str, selectable: Sequence[str], *, stored: Mapping[str, str] = MappingProxyType({}), unsupported: str = ""
+    text: str, selectable: Sequence[str], *, stored: Mapping[str, StoredField] = MappingProxyType({}), unsupported: str = ""
 ) -> tuple[Term, ...]:
     """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields, some of
     which are stored at other paths. `unsupported` is the error message for other fields, with `{}` for the field."""
@@ -206,7 +214,7 @@ def field_terms(
                 raise bad_request(unsupported.format(path))
             names = ", ".join(f'"{name}"' for name in known)
             raise bad_request(f'"{path}" is not a known field selector: only {names}')
-        terms.append(Term(stored.get(path, path), value, operator == "!="))
+        terms.append(Term(path, value, operator == "!=", stored.get(path)))
     return tuple(terms)
 
 

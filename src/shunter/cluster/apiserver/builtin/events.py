@@ -12,7 +12,7 @@ from shunter.api.resources import CORE_EVENTS, EVENTS
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.event_versions import to_core
 from shunter.cluster.apiserver.field_rules import changed, faults
-from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.kinds import Kind, StoredField
 
 _SELECTABLE = (
     "involvedObject.kind",
@@ -34,6 +34,7 @@ _SELECTABLE_NEW = {
     "type": "type",
 }
 """Of events.k8s.io, with the core paths."""
+# In bytes, though the server says "characters".
 _TEXT_LIMITS = (("reportingInstance", 128), ("action", 128), ("reason", 128))
 _NOTE_LIMIT = 1024
 _FROZEN = (
@@ -64,6 +65,7 @@ def kinds() -> list[Kind]:
             created_by_update=True,
             tracks_generation=False,
             selectable_fields=_SELECTABLE,
+            stored_fields={"source": StoredField(("source.component", "reportingComponent"))},
             validate=_core_errors,
         ),
         typed(
@@ -73,7 +75,7 @@ def kinds() -> list[Kind]:
             created_by_update=True,
             tracks_generation=False,
             selectable_fields=tuple(_SELECTABLE_NEW),
-            stored_fields=_SELECTABLE_NEW,
+            stored_fields={name: StoredField((path,)) for name, path in _SELECTABLE_NEW.items()},
             validate=_errors,
         ),
     ]
@@ -127,8 +129,8 @@ def _legacy_errors(event: Json, controller_field: str) -> list[FieldError]:
         value = event.get(name, "")
         if not value:
             errors.append(required(name))
-        elif len(value) > limit:
+        elif len(value.encode()) > limit:
             errors.append(invalid(name, "", f"can have at most {limit} characters"))
-    if len(event.get("message", "")) > _NOTE_LIMIT:
+    if len(event.get("message", "").encode()) > _NOTE_LIMIT:
         errors.append(invalid("message", "", f"can have at most {_NOTE_LIMIT} characters"))
     return errors

@@ -14,7 +14,7 @@ from shunter.cluster.apiserver.builtin.job.status_rules import job_status_errors
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.kinds import Kind, Objects
+from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField
 
 _TOO_MANY_INDEXES = (
     "spec.completions or spec.parallelism: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
@@ -32,6 +32,7 @@ def kinds() -> list[Kind]:
             categories=("all",),
             has_status=True,
             selectable_fields=("status.successful",),
+            stored_fields={"status.successful": StoredField(("status.succeeded",), "0")},
             default_propagation="Orphan",
             default=_default_job,
             prepare=_prepare,

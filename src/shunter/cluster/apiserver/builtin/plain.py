@@ -34,7 +34,7 @@ from shunter.cluster.apiserver.builtin.rules.nodes import (
 )
 from shunter.cluster.apiserver.builtin.rules.quotas import limit_range_errors, resource_quota_errors
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.kinds import Kind, Objects
+from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField
 from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED, PROCESS_NODE
 
 _UNCOUNTED: Any = {"tracks_generation": False}
@@ -51,6 +51,7 @@ def kinds() -> list[Kind]:
             short_names=("no",),
             has_status=True,
             selectable_fields=("spec.unschedulable",),
+            stored_fields={"spec.unschedulable": StoredField(("spec.unschedulable",), "false")},
             default=default_node,
             validate=node_errors,
             **_UNCOUNTED,

@@ -15,7 +15,7 @@ from shunter.cluster.apiserver.builtin.pod.resources import qos_class
 from shunter.cluster.apiserver.builtin.pod.rules import pod_errors, pod_status_errors
 from shunter.cluster.apiserver.builtin.pod.warnings import pod_spec_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError
+from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError, StoredField
 
 _EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _EVICTION_SECONDS = 300
@@ -40,6 +40,7 @@ def kind() -> Kind:
             "status.podIP",
             "status.nominatedNodeName",
         ),
+        stored_fields={"spec.hostNetwork": StoredField(("spec.hostNetwork",), "false")},
         default=default_pod,
         admit=_admit,
         prepare=_prepare,
