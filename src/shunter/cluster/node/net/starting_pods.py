@@ -35,8 +35,8 @@ class StartingPods:
         self._initializing: set[str] = set()
 
     def add(self, address: str, diagnosis: socket.socket, *, has_init_containers: bool = False) -> None:
-        """A pod has got that address; the socket (launch.listening) is of its network. With init containers it does not wait for
-        others until `initialized`: one that waits for a name (v1's workers for their Master) would begin later by what it waits."""
+        """A pod has got that address; the socket (launch.listening) is of its network. With init containers it does not wait
+        for others until `initialized`: one that waits for a name (v1's workers for their Master) would begin later by that."""
         self.remove(address)
         self._have_waited.discard(address)
         self._initializing.discard(address)
@@ -50,8 +50,8 @@ class StartingPods:
         self._initializing.discard(address)
 
     def is_awaited(self, address: str, asker: str) -> bool:
-        """Whether a pod that starts has that address, nothing listens in it yet, and the asker is past its init containers and has
-        not waited in vain before."""
+        """Whether a pod that starts has that address, nothing listens in it yet, and the asker is past its init containers and
+        has not waited in vain before."""
         if asker in self._have_waited or asker in self._initializing:
             return False
         return address in self._looks or self._is_silent(address)
