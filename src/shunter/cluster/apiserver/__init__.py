@@ -1,5 +1,6 @@
 """The embedded API server. Kinds are data (`kinds.Kind`: schema and strategy), never code paths.
 
+__main__.py, process.py      the process: its socket, then the server; storage, servers and watches until SIGTERM
 requests.py                  a request as a value: user, verb, target, options
 server.py, negotiation.py    the HTTP front, which decides nothing else; forms of bodies and answers
 reads.py, watch.py           GET, LIST and WATCH; selectors.py: label and field selectors

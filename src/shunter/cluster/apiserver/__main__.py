@@ -1,44 +1,13 @@
-"""`python -m shunter.cluster.apiserver --state-dir DIR --port N`: serves one embedded cluster until SIGTERM.
+"""`python -m shunter.cluster.apiserver --state-dir DIR --port N`: an API server that listens before it is imported.
 
-Keys and tokens are the supervisor's (docs/architecture.md). Prints nothing when all is well; /readyz answers once it serves.
+Clients that are started with it wait in the socket's queue, instead of being refused and waiting for their next attempt.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import gc
-import logging
-import signal
-import sqlite3
-import ssl
-import sys
+import socket
 from pathlib import Path
-
-import uvloop
-
-from shunter.cluster.apiserver import builtin
-from shunter.cluster.apiserver.admission import service_account
-from shunter.cluster.apiserver.admission.webhooks import Webhooks
-from shunter.cluster.apiserver.auth.authn import Authenticator
-from shunter.cluster.apiserver.auth.authz import Authorizer
-from shunter.cluster.apiserver.auth.rbac import Rbac
-from shunter.cluster.apiserver.auth.service_account_tokens import TokenIssuer
-from shunter.cluster.apiserver.backend import Backend, StoredObjects
-from shunter.cluster.apiserver.bootstrap import bootstrap
-from shunter.cluster.apiserver.custom_resources import crd_lifecycle
-from shunter.cluster.apiserver.registry import Registry
-from shunter.cluster.apiserver.server import BODY_LIMIT, ApiServer
-from shunter.cluster.apiserver.storage import event_expiry
-from shunter.cluster.apiserver.storage.disk_room import StorageRoom
-from shunter.cluster.apiserver.storage.store import Store
-from shunter.cluster.apiserver.subresources.pod_logs import NodeClient
-from shunter.errors import EnvironmentProblem
-from shunter.kube.http.limits import Limits
-from shunter.kube.http.server import HttpServer
-
-_SHUTDOWN_SECONDS = 5.0
-LIMITS = Limits(body=BODY_LIMIT, held=128 * 2**20)
 
 
 def _arguments() -> argparse.Namespace:
@@ -48,74 +17,33 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument(
         "--disable-admission-plugins",
-        choices=[service_account.NAME],
+        choices=["ServiceAccount"],
         help="for a server without the controllers that make service accounts",
     )
     return parser.parse_args()
-
-
-def tls_context(pki: Path) -> ssl.SSLContext:
-    """The server's TLS: its own certificate, and client certificates of the cluster's CA for those who have one."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(pki / "ca.crt"))
-    context.verify_mode = ssl.CERT_OPTIONAL
-    context.load_cert_chain(pki / "server.crt", pki / "server.key")
-    return context
-
-
-async def serve(state_dir: Path, host: str, port: int, *, disabled_plugins: frozenset[str] = frozenset()) -> None:
-    """Serves until SIGTERM or SIGINT; then ends watches, lets requests finish, and commits."""
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    pki = state_dir / "pki"
-    store = Store(state_dir / "store" / "cluster.sqlite3")
-    store.start()
-    registry = Registry(builtin.kinds())
-    backend = Backend(
-        store=store,
-        registry=registry,
-        objects=StoredObjects(store),
-        webhooks=Webhooks(store, registry),
-        authorizer=Authorizer(Rbac(store)),
-        room=StorageRoom(state_dir),
-        disabled_plugins=disabled_plugins,
-    )
-    issuer = TokenIssuer(pki / "server.key")
-    nodes = NodeClient(pki)
-    expiring = asyncio.create_task(event_expiry.expire(store))
-    try:
-        crd_lifecycle.follow(backend)
-        await bootstrap(backend)
-        api = ApiServer(backend, Authenticator(state_dir / "tokens.json", issuer, store), issuer, nodes)
-        server = HttpServer(api.handle, LIMITS, accepts=api.accepts)
-        await server.start(host, port, tls_context(pki))
-        gc.collect()
-        gc.freeze()
-        await stop.wait()
-        api.stop_watches()
-        await server.stop(_SHUTDOWN_SECONDS)
-    finally:
-        expiring.cancel()
-        await backend.webhooks.close()
-        nodes.close()
-        store.close()
 
 
 def main() -> None:
     """Returns after SIGTERM or SIGINT. SystemExit with the reason where the port cannot be had or the state directory cannot be
     used."""
     arguments = _arguments()
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    gc.set_threshold(50_000, 20, 50)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        try:
-            disabled = frozenset(filter(None, [arguments.disable_admission_plugins]))
-            runner.run(serve(arguments.state_dir, arguments.host, arguments.port, disabled_plugins=disabled))
-        except EnvironmentProblem as error:
-            raise SystemExit(f"{error.message} {error.remedy}") from None
-        except (OSError, sqlite3.Error) as error:
-            raise SystemExit(f"API server on {arguments.host}:{arguments.port} of {arguments.state_dir}: {error}") from None
+    where = f"API server on {arguments.host}:{arguments.port} of {arguments.state_dir}"
+    try:
+        listener = socket.create_server((arguments.host, arguments.port))
+    except OSError as error:
+        raise SystemExit(f"{where}: {error}") from None
+    import sqlite3
+
+    from shunter.cluster.apiserver.process import run
+    from shunter.errors import EnvironmentProblem
+
+    disabled = frozenset(filter(None, [arguments.disable_admission_plugins]))
+    try:
+        run(arguments.state_dir, listener, disabled)
+    except EnvironmentProblem as error:
+        raise SystemExit(f"{error.message} {error.remedy}") from None
+    except (OSError, sqlite3.Error) as error:
+        raise SystemExit(f"{where}: {error}") from None
 
 
 if __name__ == "__main__":

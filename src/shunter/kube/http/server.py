@@ -9,6 +9,7 @@ the place of aiohttp's server because that took a quarter of the API server's ti
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 
 from shunter.kube.http.limits import ConnectionUsage, Limits, Timeouts
@@ -46,13 +47,26 @@ class HttpServer:
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
         """Listens, with an empty host on all interfaces, and returns the port, which is a free one for 0. Raises OSError."""
-        loop = asyncio.get_running_loop()
-        handshake = self._service.timeouts.head if tls else None
-        self._listener = await loop.create_server(
-            self, host or None, port, ssl=tls, backlog=_BACKLOG, ssl_handshake_timeout=handshake
+        listener = await asyncio.get_running_loop().create_server(
+            self, host or None, port, ssl=tls, backlog=_BACKLOG, ssl_handshake_timeout=self._handshake_seconds(tls)
         )
-        self._watch = loop.create_task(self._cut_overdue())
-        return int(self._listener.sockets[0].getsockname()[1])
+        self._serve(listener)
+        return int(listener.sockets[0].getsockname()[1])
+
+    async def start_on(self, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
+        """Serves on a socket that is bound, and whose clients may be connected already. It is closed with the server."""
+        self._serve(
+            await asyncio.get_running_loop().create_server(
+                self, sock=listener, ssl=tls, backlog=_BACKLOG, ssl_handshake_timeout=self._handshake_seconds(tls)
+            )
+        )
+
+    def _handshake_seconds(self, tls: ssl.SSLContext | None) -> float | None:
+        return self._service.timeouts.head if tls else None
+
+    def _serve(self, listener: asyncio.Server) -> None:
+        self._listener = listener
+        self._watch = asyncio.get_running_loop().create_task(self._cut_overdue())
 
     async def stop(self, seconds: float) -> None:
         """Takes no more connections, lets the requests under way be answered, for so long, and closes the connections."""
