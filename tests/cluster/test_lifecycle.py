@@ -9,15 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from full_disk import SmallDisk
 from shunter.cluster import lifecycle, mlflow_server, supervisor
 from shunter.cluster.free_ports import free_port, is_free
-from shunter.cluster.state_dir import StateDir
+from shunter.cluster.state_dir import Record, StateDir
 from shunter.errors import EnvironmentProblem
 from shunter.kube.tls import certificates
 
@@ -42,6 +43,36 @@ def test_the_server_certificate_lasts_as_long_as_its_authority(tmp_path: Path) -
     pki = prepared(tmp_path).pki
     ends = [certificates.expires_at((pki / name).read_bytes()) for name in ("server.crt", "ca.crt")]
     assert abs(ends[0] - ends[1]) < timedelta(minutes=1)
+
+
+def described_operator(state: StateDir) -> dict[str, Any]:
+    """The options with which the operator of this cluster is started."""
+    record = Record(server="https://127.0.0.1:1", supervisor=0, operator_health="", agent_health="", started=0.0)
+    launch = lifecycle.launch_description(state, lifecycle.Options(state.root), record, 1)
+    (argv,) = [child["argv"] for child in launch["children"] if child["name"] == "operator"]
+    options: dict[str, Any] = json.loads(argv[-1])
+    return options
+
+
+def test_the_operator_serves_webhooks_and_status_server_with_the_certificate_made_for_it(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    options = described_operator(state)
+    directory = Path(options["webhook_cert_dir"])
+    pair = certificates.KeyPair((directory / "tls.crt").read_bytes(), (directory / "tls.key").read_bytes())
+    authorities = (directory / "ca.crt").read_bytes()
+    hosts = [options["webhook_host"], options["status_server_host"]]
+    assert certificates.fault_of(pair, authorities, hosts, datetime.now(UTC)) == ""
+    assert certificates.expires_at(pair.certificate) > datetime.now(UTC) + timedelta(days=3000)
+
+
+def test_a_state_directory_without_a_certificate_of_the_operator_is_given_one(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    server, made = (state.pki / "server.crt").read_bytes(), state.operator_certificate / "tls.crt"
+    made.unlink()  # as an older version, or a start that was killed, leaves it
+    lifecycle.prepare_credentials(state, 12345)
+    assert made.exists()
+    assert (state.pki / "server.crt").read_bytes() == server
+    assert (state.operator_certificate / "ca.crt").read_bytes() == (state.pki / "ca.crt").read_bytes()
 
 
 def test_every_component_has_a_token_of_its_own(tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ import ssl
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -238,6 +236,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "register_webhooks": True,
         "webhook_host": HOST,
         "webhook_port": 0,
+        "webhook_cert_dir": str(state.operator_certificate),
         "metrics_bind_address": "0",
         "health_probe_bind_address": record.operator_health,
         "leader_elect": False,
@@ -331,20 +330,26 @@ def _last_record(state: StateDir) -> Any:
 
 
 def prepare_credentials(state: StateDir, port: int) -> None:
-    """Authority, server certificate, tokens and kubeconfigs: made once, kept over restarts."""
+    """Authority, certificates of API server and operator, tokens and kubeconfigs: made once, kept over restarts."""
     authority, server = state.pki / "ca.crt", state.pki / "server.crt"
-    if not server.exists():
-        from shunter.kube.tls.certificates import AUTHORITY_DAYS, issue, new_authority
+    operator = state.operator_certificate / "tls.crt"
+    if not (server.exists() and operator.exists()):
+        from shunter.kube.tls.certificates import AUTHORITY_DAYS, KeyPair, issue, new_authority
 
-        pair = new_authority("shunter-embedded-cluster")
-        issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES, days=AUTHORITY_DAYS)  # nothing renews it
-        write_private(state.pki / "ca.key", pair.key)
-        write_private(authority, pair.certificate)
-        state.webhook_certificate.mkdir(mode=0o700, exist_ok=True)
-        for name, content in (("tls.crt", issued.certificate), ("tls.key", issued.key), ("ca.crt", pair.certificate)):
-            write_private(state.webhook_certificate / name, content)
-        write_private(state.pki / "server.key", issued.key)
-        write_private(server, issued.certificate)
+        # Of each pair the certificate is written last: where it is, all before it is. Nothing renews them.
+        if not server.exists():
+            pair = new_authority("shunter-embedded-cluster")
+            issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES, days=AUTHORITY_DAYS)
+            write_private(state.pki / "ca.key", pair.key)
+            write_private(authority, pair.certificate)
+            write_private(state.pki / "server.key", issued.key)
+            write_private(server, issued.certificate)
+        pair = KeyPair(authority.read_bytes(), (state.pki / "ca.key").read_bytes())
+        issued = issue(pair, "shunter-operator", (HOST, STATUS_SERVER_NAME), days=AUTHORITY_DAYS)
+        state.operator_certificate.mkdir(mode=0o700, exist_ok=True)
+        write_private(state.operator_certificate / "ca.crt", pair.certificate)
+        write_private(state.operator_certificate / "tls.key", issued.key)
+        write_private(operator, issued.certificate)
     tokens: dict[str, Json] = msgspec.json.decode(state.tokens.read_bytes()) if state.tokens.exists() else {}
     by_user = {entry["user"]: token for token, entry in tokens.items()}
     for component in COMPONENTS:
@@ -404,6 +409,10 @@ def every(seconds: float, deadline: float) -> Iterator[None]:
 
 def answers(url: str, context: ssl.SSLContext, token: str) -> bool:
     """Whether the URL answers with status 200, asked directly, past any proxy; an answer is waited for 2 seconds."""
+    # While the components start, which wait for nothing of it.
+    import urllib.error
+    import urllib.request
+
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
     try:

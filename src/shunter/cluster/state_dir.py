@@ -71,10 +71,10 @@ class StateDir(NamedTuple):
         return self.root / "pki"
 
     @property
-    def webhook_certificate(self) -> Path:
-        """tls.crt, tls.key and ca.crt: the server's own pair, under the names that an operator's certificate directory has. It
-        spares the operator the library that makes certificates, 8 MB."""
-        return self.pki / "webhook"
+    def operator_certificate(self) -> Path:
+        """tls.crt, tls.key and ca.crt of the operator's webhooks and status server. The operator need not import the library that
+        makes certificates: 12 MB, and a tenth of the time it starts in."""
+        return self.pki / "operator"
 
     @property
     def tokens(self) -> Path:
