@@ -6,9 +6,8 @@ size, runtime, images, demo        `size`, `runtime`; environments that stand fo
 ui, operator, node, kubectl        processes that stay: the page, the operator, a node; the real kubectl
 main.py        the table of verbs; errors and their exit codes (shunter/errors.py)
 run.py         `run` and its exit code, for manifests and, with program.py, for programs
-following.py   follows jobs that were started until they end, --timeout or Ctrl-C, and says how they ended or that they go on
 target.py      the cluster of a command; its default namespace comes from shunter/kube/kubeconfig.py
-clusters.py    `up`, `down`, `status`; install.py: `install`, `uninstall`
+clusters.py    `up`, `down`; status.py: `status`; install.py: `install`, `uninstall`
 doctor.py      `doctor`; its exit code is decided in shunter/doctor/verdicts.py
 tracking.py    what `run` and `describe` say of MLflow
 options/       how options are declared and read; output/ how results are shown

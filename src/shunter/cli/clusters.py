@@ -1,8 +1,7 @@
-"""`up`, `down`, `status`: start, stop and show the embedded cluster."""
+"""`up` and `down`: start and stop the embedded cluster."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import signal
@@ -12,18 +11,12 @@ from typing import Annotated
 
 import typer
 
-from shunter.api.meta import annotations_of
-from shunter.cli.output.console import Output, errors, output, plain_table, print_as, print_table, say
-from shunter.cli.target import embedded_node
+from shunter.cli.output.console import busy, say
 from shunter.cluster import lifecycle
-from shunter.cluster.disk_space import amount, disk_space, shortage
+from shunter.cluster.disk_space import disk_space, shortage
 from shunter.cluster.lifecycle import StartedCluster
-from shunter.cluster.node.content.images import load_images
-from shunter.cluster.node.content.warm_start import module_names
 from shunter.cluster.state_dir import StateDir, default_state_dir
 from shunter.errors import InputError
-from shunter.operator import config
-from shunter.page.record import page_record
 
 
 class RealLevel(StrEnum):
@@ -87,8 +80,12 @@ def up(
         raise InputError(f"--simulate and --level {level} exclude each other: simulated pods are not run.", "Choose one.")
     # Errors in these are reported before anything is started.
     if images:
+        from shunter.cluster.node.content.images import load_images
+
         load_images(images)
     if feature_gates:
+        from shunter.operator import config
+
         config.feature_gates(feature_gates)
     if warm and simulate:
         raise InputError("--warm and --simulate exclude each other: simulated pods are not run.", "Choose one.")
@@ -106,7 +103,7 @@ def up(
         feature_gates=feature_gates,
         autoscaler_sync_period=autoscaler_sync_period,
     )
-    with errors().status("starting the cluster"):
+    with busy("starting the cluster"):
         started = lifecycle.start(options, foreground=foreground)
     if foreground and not started.already:
         run_in_foreground(started)
@@ -127,16 +124,7 @@ def announce(started: StartedCluster) -> None:
     else:
         say(f"the cluster is up after {started.seconds:.1f} s: {started.record.server}")
     warn_of_disk(started.state)
-    output().print(export_line(started.state), soft_wrap=True)
-
-
-def page_link(state: StateDir) -> str:
-    """A link that logs a browser in to the web page of this user, within a minute; empty if no page is up."""
-    if not state.page.exists():
-        return ""
-
-    record = page_record(state.page)
-    return record.login_url() if record is not None else ""
+    print(export_line(started.state), flush=True)
 
 
 def export_line(state: StateDir) -> str:
@@ -146,12 +134,16 @@ def export_line(state: StateDir) -> str:
 
 def warm_modules(text: str) -> tuple[str, ...]:
     """The modules that --warm names. Raises InputError for an invalid name, before anything is started."""
+    if not text:
+        return ()
+    from shunter.cluster.node.content.warm_start import module_names
+
     remedy = "Name modules, with commas between them: --warm torch"
     try:
         names = module_names(text)
     except ValueError as error:
         raise InputError(f"--warm {text}: {error}.", remedy) from error
-    if text and not names:
+    if not names:
         raise InputError(f"--warm {text}: no module is named.", remedy)
     return names
 
@@ -173,74 +165,9 @@ def run_in_foreground(started: StartedCluster) -> None:
 def down(state_dir: StateDirOption = None) -> None:
     """Stop the embedded cluster and its pods. Objects stay on disk for the next `up`."""
     state = StateDir(chosen(state_dir).absolute())
-    with errors().status("stopping the cluster"):
+    with busy("stopping the cluster"):
         stopped = lifecycle.stop(state)
     say("the cluster is down" if stopped else "no cluster is up")
-
-
-def status(
-    state_dir: StateDirOption = None,
-    form: Annotated[Output, typer.Option("-o", "--output", help="table, json or yaml.")] = Output.table,
-) -> None:
-    """Show whether the embedded cluster is running, its isolation level and its processes. Exit code 1 if it is not running."""
-    state = StateDir(chosen(state_dir).absolute())
-    record = state.read_record()
-    if state.root.is_dir():
-        warn_of_disk(state)
-    if record is None:
-        if form is Output.table:
-            say(f"no cluster is up in {state.root}; start one with: shunter up")
-        else:
-            print_as({"up": False, "stateDir": str(state.root)}, form)
-        raise typer.Exit(1)
-
-    node = asyncio.run(embedded_node(state))
-    space = disk_space(state.root)
-    summary = {
-        "up": True,
-        "server": record.server,
-        "kubeconfig": str(state.kubeconfig),
-        "stateDir": str(state.root),
-        "page": page_link(state),
-        "level": "simulated" if record.simulate else annotations_of(node).get("shunter.dev/level", "unknown"),
-        "disk": {"freeBytes": space.free, "totalBytes": space.total},
-        "strictResources": record.strict_resources,
-        "allocatable": node.get("status", {}).get("allocatable", {}),
-        "processes": {
-            name: {"pid": pid, "rssMiB": resident_mib(pid), "restarts": record.restarts.get(name, 0)}
-            for name, pid in {"supervisor": record.supervisor, **record.children}.items()
-        },
-    }
-    if form is not Output.table:
-        print_as(summary, form)
-        return
-
-    output().print(f"server      {record.server}", soft_wrap=True)
-    output().print(f"kubeconfig  {state.kubeconfig}", soft_wrap=True)
-    if page := page_link(state):
-        output().print(f"web page    {page}", soft_wrap=True)
-    output().print(f"disk        {amount(space.free)} of {amount(space.total)} left", soft_wrap=True)
-    output().print(f"pods run as {LEVELS.get(str(summary['level']), summary['level'])}", soft_wrap=True)
-    table = plain_table("PROCESS", "PID", "MEMORY", "RESTARTS", "LOG")
-    for name, process in summary["processes"].items():
-        log = "" if name == "supervisor" else str(state.logs / f"{name}.log")
-        table.add_row(name, str(process["pid"]), f"{process['rssMiB']} MiB", str(process["restarts"]), log)
-    print_table(table)
-
-
-LEVELS = {
-    "namespaces": "processes in separate namespaces: network address, names, mounts, limits",
-    "plain": "plain processes: addresses and ports are substituted",
-    "simulated": "nothing: the node simulates them",
-}
-
-
-def resident_mib(pid: int) -> int:
-    """Resident memory of a process in MiB; 0 if it has ended."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
-    except OSError:
-        return 0
 
 
 def chosen(state_dir: Path | None) -> Path:

@@ -11,7 +11,7 @@ from rich.text import Text
 from shunter.api.meta import annotations_of
 from shunter.api.titles import object_title
 from shunter.cli.options.job_argument import JobArgument
-from shunter.cli.output.console import errors, say
+from shunter.cli.output.console import busy, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.errors import InputError
 from shunter.jobs.lookup import find
@@ -48,6 +48,6 @@ def delete(
                 await delete_leftovers(client, metadata["namespace"], metadata["name"], digest, notify=say)
             return object_title(resource.kind, metadata["namespace"], metadata["name"])
 
-    with errors().status(Text(f"deleting {job}")):
+    with busy(Text(f"deleting {job}")):
         title = asyncio.run(run())
     say(f"deleted {title}")

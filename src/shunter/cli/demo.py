@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from shunter.cli.clusters import export_line
-from shunter.cli.following import followed
-from shunter.cli.output.console import errors, print_table, say
+from shunter.cli.output.console import busy, errors, print_table, say
 from shunter.cli.output.display import STATE_COLOURS, RecordingDisplay, display
+from shunter.cli.output.following import followed
 from shunter.cluster import lifecycle
 from shunter.cluster.state_dir import StateDir
 from shunter.cluster.target import Target
@@ -50,7 +50,7 @@ def demo(
     rows: list[Row] = []
     succeeded = False
     try:
-        with errors().status("starting an embedded cluster"):
+        with busy("starting an embedded cluster"):
             started = lifecycle.start(lifecycle.Options(state_dir=state.root))
         errors().print(f"embedded cluster up in {started.seconds:.1f} s: {started.record.server}")
 
@@ -78,7 +78,7 @@ def demo(
 
 def end_cluster(state: StateDir) -> None:
     """Stops the embedded cluster with this state."""
-    with errors().status("stopping the cluster"):
+    with busy("stopping the cluster"):
         lifecycle.stop(state)
 
 

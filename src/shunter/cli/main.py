@@ -38,7 +38,7 @@ class Verbs(LazyGroup):
         "delete": Entry("shunter.cli.delete", "delete", "Delete a job and its pods."),
         "up": Entry("shunter.cli.clusters", "up", "Start the embedded cluster."),
         "down": Entry("shunter.cli.clusters", "down", "Stop the embedded cluster."),
-        "status": Entry("shunter.cli.clusters", "status", "Show the embedded cluster."),
+        "status": Entry("shunter.cli.status", "status", "Show the embedded cluster."),
         "kubectl": Entry(
             "shunter.cli.kubectl",
             "kubectl",

@@ -209,7 +209,7 @@ async def run_program(
             job = await submitted(target, *request, options, replace=replace)
         if job is None:
             return True
-        from shunter.cli.following import all_succeeded, still_running_text  # while the pods start
+        from shunter.cli.output.following import all_succeeded, still_running_text  # while the pods start
 
         if options.detach:
             say(still_running_text(job))

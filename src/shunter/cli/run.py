@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from shunter.api.formats.counts import count
-from shunter.cli.clusters import page_link, warm_modules, warn_of_disk
+from shunter.cli.clusters import warm_modules, warn_of_disk
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.options.run_command import program_arguments, programs_among
-from shunter.cli.output.console import errors, say
+from shunter.cli.output.console import busy, errors, say
 from shunter.cli.program import requested, run_program
+from shunter.cli.status import page_link
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.cluster.lifecycle import Options, refuse_other_options, start_default
 from shunter.cluster.target import Target, is_down
@@ -135,7 +136,7 @@ def connect_or_start(kubeconfig: Path | None, context: str, *, warm: tuple[str, 
     """The named cluster, else the embedded one, which is started if it is down. Raises EnvironmentProblem for a cluster that was
     not started with the modules `warm`."""
     if is_down(kubeconfig, context):
-        with errors().status("no cluster was named: starting an embedded one"):
+        with busy("no cluster was named: starting an embedded one"):
             started = start_default(warm=warm)
         errors().print(started)
     target = connect(kubeconfig, context)
@@ -168,6 +169,6 @@ async def run_manifests(target: Target, manifests: list[Manifest], *, replace: b
         jobs = await apply_all(target, manifests, replace=replace, notify=say)
         if not jobs:
             say(f"applied {count(len(manifests), 'object')}; no training job is among them")
-        from shunter.cli.following import all_succeeded  # while the pods start
+        from shunter.cli.output.following import all_succeeded  # while the pods start
 
         return await all_succeeded(target.client, jobs, timeout)

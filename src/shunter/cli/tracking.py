@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from shunter.cli.output.console import errors, say
+from shunter.cli.output.console import busy, say
 from shunter.cluster import mlflow_server
 from shunter.errors import InputError
 from shunter.launch.tracking import LOCAL, NONE, URI, TrackedRun, tracked_run
@@ -45,7 +45,7 @@ async def start_local_server(target: Target, uri: str) -> None:
         return
     from shunter.cluster import mlflow_start
 
-    with errors().status("starting MLflow"):
+    with busy("starting MLflow"):
         await asyncio.to_thread(mlflow_start.start, target.embedded)
 
 

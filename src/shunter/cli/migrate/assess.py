@@ -14,7 +14,7 @@ from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOpti
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.output.console import Output, errors, output, plain_table, print_as, print_table
+from shunter.cli.output.console import Output, busy, output, plain_table, print_as, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.conversion.source.live import require_namespaces
 from shunter.migrate.moving.readiness import gathering
@@ -61,7 +61,7 @@ def assess(
             await require_namespaces(client, namespaces or [])
             return await gathering.gather(client, namespaces or [], options)
 
-    with errors().status("looking at the cluster"):
+    with busy("looking at the cluster"):
         found = assessed(asyncio.run(gather()), selected)
     if as_json or form is Form.json:
         print_as(msgspec.to_builtins(found), Output.json)

@@ -15,7 +15,7 @@ from shunter.cli.migrate.findings.suppressions import ConfigurationOption, entri
 from shunter.cli.migrate.options.conversion import ConversionOptions, SuffixOption
 from shunter.cli.migrate.options.moving import NamespacesOption
 from shunter.cli.options.option_groups import grouped
-from shunter.cli.output.console import errors, note
+from shunter.cli.output.console import busy, errors, note
 from shunter.cli.output.progress import counting
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.cluster.target import Target
@@ -116,7 +116,7 @@ def planned_for(target: Target, plan_options: PlanOptions, options: Options, con
         async with target.client as client:
             return await gathered(client, target.description, plan_options)
 
-    with errors().status("reading the cluster"):
+    with busy("reading the cluster"):
         found = asyncio.run(read())
     return planned_of(found, plan_options, options, entries(configuration), counting)
 

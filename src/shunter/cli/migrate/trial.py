@@ -15,7 +15,6 @@ import typer
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
-from shunter.cli.following import followed
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.compare import ComparisonOptions
 from shunter.cli.migrate.comparison_output import shown
@@ -26,6 +25,7 @@ from shunter.cli.migrate.trials.of_file import deployed, is_path, only_job
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import errors, say
 from shunter.cli.output.display import RecordingDisplay, display
+from shunter.cli.output.following import followed
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.cluster.target import Target
 from shunter.did_you_mean import did_you_mean, nearest

@@ -2,6 +2,7 @@
 
 console.py               colours, pipes, `-o json`
 display.py, log_printing.py    a followed job; `logs`
+following.py             jobs that were started, until they end, --timeout or Ctrl-C: how they ended, or that they go on
 job_screen.py, live.py   `top`; screens drawn again and again
 progress.py              a bar; slow_server_notice.py: a cluster that lets wait
 diagnosed.py, saved.py   the doctor's cause and the newest checkpoint beside a job

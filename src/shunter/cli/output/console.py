@@ -1,11 +1,12 @@
 """Terminal output: two rich consoles (they honour NO_COLOR and pipes), and machine-readable forms for `-o`.
 
 The consoles print `[worker-1]` as it is: texts have names, fields and paths that look like markup of rich. Colours are those of
-`rich.text.Text`. A spinner (`status`) reads markup in what is no Text, so it is given a Text if a name is in it.
+`rich.text.Text`. A spinner (`busy`) reads markup in what is no Text, so it is given a Text if a name is in it.
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 WIDEST = 10_000
 """Columns of what is printed where there is no terminal."""
@@ -63,7 +65,16 @@ def width_of(stream: TextIO) -> int | None:
 
 def say(text: str) -> None:
     """Prints a line on standard error without wrapping it."""
-    errors().print(text, soft_wrap=True)
+    import sys
+
+    print(text, file=sys.stderr)
+
+
+def busy(text: str | Text) -> AbstractContextManager[object]:
+    """Shows a spinner with this text on standard error, while it is entered; nothing where that is no terminal."""
+    import sys
+
+    return errors().status(text) if sys.stderr.isatty() else nullcontext()
 
 
 def note(text: str) -> None:

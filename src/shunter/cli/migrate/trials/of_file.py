@@ -8,11 +8,11 @@ from pathlib import Path
 
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
-from shunter.cli.following import followed
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.trials.objects import objections, removed, replace_earlier_trial, started
 from shunter.cli.output.console import say
 from shunter.cli.output.display import RecordingDisplay, display
+from shunter.cli.output.following import followed
 from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.kube.client import Client

@@ -10,8 +10,8 @@ import pytest
 from job_evidence import v1_job, v2_job
 from one_job import FAILED, JOB, OneJob
 from shunter.api.resources import TRAIN_JOBS
-from shunter.cli import following
-from shunter.cli.following import all_succeeded, ended_by, report
+from shunter.cli.output import following
+from shunter.cli.output.following import all_succeeded, ended_by, report
 from shunter.jobs.following.follower import JobEnd
 from shunter.jobs.following.outcome import Outcome
 from shunter.jobs.following.pipe_display import PipeDisplay
