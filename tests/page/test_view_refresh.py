@@ -76,8 +76,11 @@ def test_what_is_read_in_all_namespaces_is_missing_for_who_may_read_some(
             name, data = next(stream)
             if name == "hidden":
                 told = {one["what"]: one["consequence"] for one in data}
-        assert told["pods in all namespaces"] == "What is asked of nodes is not shown, as it is by pods of all namespaces."
-        assert told[OPERATOR] == "Whether the operator is installed, ready and led is not known in full."
+        assert (
+            told["pods in all namespaces"]
+            == "The resources that pods request are not shown: this needs the pods of all namespaces."
+        )
+        assert told[OPERATOR] == "The state of the operator (installed, ready, leader) is only partly known."
         assert f"pods in namespace {page_namespace}" not in told
 
 

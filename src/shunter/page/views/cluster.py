@@ -67,7 +67,7 @@ class Cluster:
                 PODS,
                 kept_holder,
                 ("cluster", "nodes"),
-                "What is asked of nodes is not shown, as it is by pods of all namespaces.",
+                "The resources that pods request are not shown: this needs the pods of all namespaces.",
                 field_selector=HOLDS_A_NODE,
                 is_of_all=True,
             ),
@@ -80,10 +80,10 @@ class Cluster:
                 self._operator,
                 OPERATOR_SECONDS,
                 OPERATOR_KINDS,
-                "Whether the operator is installed, ready and led is not known in full.",
+                "The state of the operator (installed, ready, leader) is only partly known.",
                 is_of_all=True,
             ),
-            Reading("queues", _queues, QUEUE_SECONDS, QUEUES, "Queues of Kueue, or their quotas, are not shown.", is_of_all=True),
+            Reading("queues", _queues, QUEUE_SECONDS, QUEUES, "Kueue's queues, or their quotas, are not shown.", is_of_all=True),
             Reading("version", _version, VERSION_SECONDS),
         )
 

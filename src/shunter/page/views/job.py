@@ -93,7 +93,7 @@ class JobView:
                 "job", resource, self._kept, ("job",), "This job is not shown.", namespace, field_selector=named, is_subject=True
             ),
             Watch("pods", PODS, self._kept_pod, ("ranks",), _RANKS, namespace, label_selector=pod_selector(stub)),
-            Watch("events", CORE_EVENTS, self._kept_event, ("timeline",), "Events are not in the timeline.", namespace),
+            Watch("events", CORE_EVENTS, self._kept_event, ("timeline",), "The timeline has no events.", namespace),
         ]
         if is_v2(stub):
             consequence = "Its number of ranks and its restarts may be unknown."
@@ -101,9 +101,7 @@ class JobView:
         self.watches = tuple(watches)
         self.readings = (
             Reading("diagnosis", self._diagnosed, DIAGNOSIS_SECONDS, settle=SETTLE_SECONDS),
-            Reading(
-                "usage", self._used, USAGE_SECONDS, (POD_METRICS,), "What its ranks use of processors and memory is not shown."
-            ),
+            Reading("usage", self._used, USAGE_SECONDS, (POD_METRICS,), "CPU and memory usage of its ranks is not shown."),
             Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), "Logs, and curves that come only from logs, are not shown."),
             Reading("checkpoints", self._saved, CHECKPOINT_SECONDS),
             Reading("verbs", self._verbs, VERBS_SECONDS),

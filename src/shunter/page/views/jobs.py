@@ -138,7 +138,7 @@ class Jobs:
                 self._read_causes,
                 WHY_SECONDS,
                 (PODS, CORE_EVENTS, JOBSETS),
-                "Why jobs do not train, and how many of their ranks are up, is not known.",
+                "Why jobs do not train, and how many of their ranks are up, is unknown.",
                 SETTLE_SECONDS,
             ),
             Reading("logs", self._read_logs, WHY_SECONDS),

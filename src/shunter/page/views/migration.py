@@ -62,7 +62,11 @@ class Migration:
                 for kind in JOB_KINDS
             ),
             Watch(
-                TRAIN_JOBS.plural, TRAIN_JOBS, kept_train_job, ("moves",), "Which TrainJobs were made of v1 jobs is not known."
+                TRAIN_JOBS.plural,
+                TRAIN_JOBS,
+                kept_train_job,
+                ("moves",),
+                "The TrainJobs that were converted from v1 jobs are unknown.",
             ),
         )
         self.readings = (
@@ -199,4 +203,4 @@ def _commands(plan: Path | None, options: str) -> list[tuple[str, str]]:
     ]
 
 
-_JOURNAL = "What the journal of the plan knows of its steps is not shown."
+_JOURNAL = "The steps that the plan's journal records are not shown."

@@ -12,7 +12,7 @@ A complete view, of the nodes of a cluster:
             Watch("nodes", NODES, keep=node_row, collections=("nodes",), consequence="Nodes are not shown."),
         )
         readings = (
-            Reading("usage", read=usage, seconds=15, resources=(NODE_METRICS,), consequence="What nodes use is not shown."),
+            Reading("usage", read=usage, seconds=15, resources=(NODE_METRICS,), consequence="The usage of nodes is not shown."),
         )
 
         def rows(self, observed: Observed, now: float) -> Rows:
