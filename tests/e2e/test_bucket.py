@@ -62,7 +62,7 @@ def test_a_job_goes_on_from_its_bucket(cluster: Cluster, namespace: str, server:
     unlisted = listed({})
     assert unlisted.returncode == 2
     assert (
-        "job 'lm' saves in s3://models/runs/lm, which cannot be listed from here: Unable to locate credentials."
+        "job 'lm' saves in s3://models/runs/lm, which cannot be listed from this machine: Unable to locate credentials."
         in unlisted.stderr
     )
     assert "List it with: aws s3 ls s3://models/runs/lm/" in unlisted.stderr
@@ -91,8 +91,8 @@ def test_what_the_jobs_credentials_do_not_find_or_may_not_do_creates_nothing(
         return done.returncode, done.stderr
 
     for refused, said in (
-        (run(place="s3://nowhere/runs"), "--checkpoints s3://nowhere/runs, asked with the job's credentials: "),
-        (run(secret="other"), "--checkpoints s3://models/runs, asked with the job's credentials: "),
+        (run(place="s3://nowhere/runs"), "--checkpoints s3://nowhere/runs, checked with the job's credentials: "),
+        (run(secret="other"), "--checkpoints s3://models/runs, checked with the job's credentials: "),
         (run(secret="s3:AWS_KEY"), "--env-from secret/s3:AWS_KEY: the Secret has no such key."),
         (run(secret="none:AWS_KEY"), "--env-from secret/none:AWS_KEY: there is no Secret none in namespace"),
     ):

@@ -78,7 +78,7 @@ def test_a_delete_that_waits_says_for_what_and_how_long(cluster: Cluster, namesp
     eventually(lambda: "deaf" in cluster.shunter("logs", "j", "-n", namespace).stdout, seconds=90)
     waiting = start("delete", "j", "-n", namespace)
     said = waiting.stdout.readline()
-    assert said.startswith(f"PyTorchJob {namespace}/j waits for pod j-master-0 to end.")
+    assert said.startswith(f"PyTorchJob {namespace}/j waits for pod j-master-0 to terminate.")
     assert f"killed {GRACE} s after it (terminationGracePeriodSeconds); --now gives them a second." in said
     assert cluster.shunter("delete", "j", "-n", namespace, "--now").returncode == 0
     rest, _ = waiting.communicate(timeout=30)

@@ -162,7 +162,7 @@ async def test_a_job_does_not_train_with_the_runtime_of_another_run(cluster: Clu
 
         racing = FaultTransport(client.transport)
         racing.before_write(5, another)
-        with pytest.raises(EnvironmentProblem, match="was replaced while the job was made"):
+        with pytest.raises(EnvironmentProblem, match="was replaced while the job was created"):
             await submit(client.through(racing), options("train"), ImageCode(), runtime=runtime, namespace=namespace)
         left: list[Json] = (await client.list(TRAIN_JOBS, namespace)).items
         assert all(job["metadata"].get("deletionTimestamp") for job in left)

@@ -245,7 +245,7 @@ step.mkdir()
 NOT_RESUMED = {
     "--resume nosuch --checkpoints s3://models/runs": "give the new job its name: --name nosuch -e SHUNTER_MUST_RESUME=true",
     "--resume nosuch": "no complete checkpoint in ",
-    "--resume s3job --checkpoints s3://models/other": "keeps its checkpoints in s3://models/runs, not in s3://models/other",
+    "--resume s3job --checkpoints s3://models/other": "saves its checkpoints in s3://models/runs, not in s3://models/other",
     "--resume s3job --checkpoints ./none": "no complete checkpoint in ",
     "--resume train -e SHUNTER_CHECKPOINT_DIR=/data": "--resume train and the variable SHUNTER_CHECKPOINT_DIR both name",
 }
@@ -274,7 +274,7 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     assert [(row["job"], [step["step"] for step in row["steps"]]) for row in rows] == [("train", [2, 1]), ("train-3", [1])]
     resumed = cluster.shunter("checkpoints", "train-2", "-n", namespace)
     assert [line.split()[0] for line in resumed.stdout.splitlines()] == ["STEP", "2", "1"], resumed.stderr
-    assert f"train-2 saves in train's place: {rows[0]['directory']}" in resumed.stderr
+    assert f"train-2 saves in the location of train: {rows[0]['directory']}" in resumed.stderr
     assert sorted(path.name for path in Path(rows[0]["directory"]).iterdir()) == ["step-1", "step-2"]
     missing = cluster.shunter("checkpoints", "train-9", "-n", namespace)
     assert missing.returncode == 2
@@ -287,7 +287,7 @@ def test_checkpoints_are_listed_and_another_job_goes_on_from_them(cluster: Clust
     for more in (["--resume", "s3job"], ["--resume", "s3job", *bucket]):
         printed = cluster.shunter(*run, *more, *dry)
         assert printed.returncode == 0, printed.stderr
-        assert "whether s3://models/runs holds checkpoints of s3job was not checked" in printed.stderr
+        assert "not checked whether s3://models/runs contains checkpoints of s3job" in printed.stderr
         (found,) = json.loads(printed.stdout)["items"]
         variables = {variable["name"]: variable["value"] for variable in found["spec"]["trainer"]["env"]}
         assert variables["SHUNTER_CHECKPOINT_DIR"] == "s3://models/runs/s3job"
@@ -349,7 +349,7 @@ def nothing(project: Path) -> None:
 
 REFUSED: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "too large": (too_large, ["train.py"], "more than 7.4 MB when packed. Largest: data.bin (7.5 MB)"),
-    "a link out": (link_out, ["train.py"], "link.py is a link out of the directory that is sent, to /etc/hostname"),
+    "a link out": (link_out, ["train.py"], "link.py is a link to /etc/hostname, outside the directory that is sent"),
     "no such script": (nothing, ["trian.py"], "trian.py: no such file.\n       Did you mean train.py?"),
     "not below the directory": (nothing, ["train.py", "--workdir", "pkg"], "train.py is not below --workdir pkg"),
     "no such runtime": (nothing, ["train.py", "--runtime", "jax-distribute"], "Did you mean jax-distributed?"),

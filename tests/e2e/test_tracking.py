@@ -92,7 +92,7 @@ def test_a_program_is_told_of_its_server_and_gets_credentials_from_a_secret(
 
 REFUSED: dict[str, tuple[list[str], str]] = {
     "a password": (["--mlflow", "http://me:s3cret@mlflow"], "contains credentials"),
-    "a directory": (["--mlflow", "./mlruns"], "is no address of an MLflow server that a pod can reach"),
+    "a directory": (["--mlflow", "./mlruns"], "is not the address of an MLflow server that pods can reach"),
     "a token in the job": (["--mlflow", "http://mlflow", "-e", "MLFLOW_TRACKING_TOKEN=s3cret"], "--env-from secret/SECRET"),
 }
 
@@ -207,7 +207,7 @@ def the_walk_of_the_docs(cluster: EmbeddedCluster, project: Path, mlflow: int) -
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["STEP", "20", "10"]
     assert "ddp on 2 ranks (cpu), from step 20 to 30" in resumed.stdout
     there = cluster.shunter("checkpoints", "train-2")
-    assert ([line.split()[0] for line in there.stdout.splitlines()][:2], "in train's place" in there.stderr) == (
+    assert ([line.split()[0] for line in there.stdout.splitlines()][:2], "in the location of train" in there.stderr) == (
         ["STEP", "30"],
         True,
     )

@@ -22,7 +22,7 @@ def leaving(name: str, until: str = "2026-01-01T12:00:20Z") -> dict[str, Any]:
 def test_pods_that_may_still_end_are_named_with_their_grace_period() -> None:
     subject, text = waits_for(JOB, [leaving(f"p{number}") for number in range(5)], NOON, now=False)
     assert subject == "pods"
-    assert "waits for pods p0, p1, p2 and 2 more to end." in text
+    assert "waits for pods p0, p1, p2 and 2 more to terminate." in text
     assert "killed 30 s after it" in text
     assert "--now" in text
     assert "--now" not in waits_for(JOB, [leaving("p")], NOON, now=True)[1]
@@ -31,7 +31,7 @@ def test_pods_that_may_still_end_are_named_with_their_grace_period() -> None:
 def test_a_program_whose_first_process_passes_sigterm_on_is_not_said_to_ignore_it() -> None:
     metadata = {**JOB["metadata"], "annotations": {"shunter.dev/program": "train.py"}}
     _, text = waits_for({**JOB, "metadata": metadata}, [leaving("p")], NOON, now=False)
-    assert text.startswith("PyTorchJob n/j waits for pod p to end: after SIGTERM there are 30 s to save (termination")
+    assert text.startswith("PyTorchJob n/j waits for pod p to terminate: after SIGTERM they have 30 s to save (termination")
     assert "ignores" not in text
 
 
@@ -46,5 +46,5 @@ def test_without_pods_it_is_finalizers_or_the_cluster() -> None:
     kept = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["foregroundDeletion", "example.com/mine"]}}
     assert waits_for(kept, [], NOON, now=False) == (
         "finalizers",
-        "PyTorchJob n/j waits for the controller that set its finalizer example.com/mine.",
+        "PyTorchJob n/j waits for the controller of its finalizer example.com/mine.",
     )

@@ -1,4 +1,4 @@
-"""How many devices a pod requests, on which machine, and when that is not known; and the objects of it."""
+"""How many devices a pod requests, on which machine, and when that is unknown; and the objects of it."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_what_a_node_of_the_job_asks_for(name: str, nodes: list[Json] | None, in
 
 UNKNOWN: dict[str, tuple[str, list[Json] | None, str, str]] = {
     "no node has it": ("efa", [node("b")], "", "no node has vpc.amazonaws.com/efa"),
-    "nodes may not be looked at": ("efa", None, "", "nodes may not be listed"),
+    "nodes may not be looked at": ("efa", None, "", "no permission to list nodes"),
     "machines that differ": (
         "efa",
         [P5, node("b", "p4d.24xlarge", efa=4)],
         "",
         r"different numbers of vpc.amazonaws.com/efa: 4 \(p4d.24xlarge\), 32 \(p5.48xlarge\)",
     ),
-    "a machine that nobody knows": ("efa", [P5], "p7.48xlarge", "--instance p7.48xlarge: what it has of efa is not known"),
+    "a machine that nobody knows": ("efa", [P5], "p7.48xlarge", "--instance p7.48xlarge: its number of efa devices is unknown"),
     "a machine without it": ("efa", [], "g5.4xlarge", "g5.4xlarge has none"),
     "a machine whose device plugin is missing": (
         "efa",
@@ -90,7 +90,7 @@ UNKNOWN: dict[str, tuple[str, list[Json] | None, str, str]] = {
         "machines of several types that have it: a3-ultragpu-8g, a4-highgpu-8g",
     ),
     "a machine that does not use NCCL": ("efa", [], "trn1.32xlarge", "trn1.32xlarge: Trainium has EFA but does not use NCCL"),
-    "a machine of another cloud": ("gib", [P5], "p5.48xlarge", "what it has of gib is not known"),
+    "a machine of another cloud": ("gib", [P5], "p5.48xlarge", "its number of gib devices is unknown"),
 }
 
 
@@ -107,7 +107,7 @@ def test_a_machine_that_is_misspelt_is_only_taken_for_one_that_has_the_network()
         ("p5.48", "Did you mean p5.48xlarge?"),
         ("c5.large", "Start such a node, or use one of p4d"),
     ):
-        with pytest.raises(InputError, match="is not known") as refused:
+        with pytest.raises(InputError, match="is unknown") as refused:
             fabric_of(profiles()["efa"], [], instance)
         assert refused.value.remedy.startswith(remedy)
 
@@ -142,11 +142,9 @@ def test_what_the_user_sets_wins_aloud() -> None:
     fabric = fabric_of(profiles()["efa"], [P5])
     given = [{"name": "NCCL_NET", "value": "Socket"}, {"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "A", "value": "1"}]
     (said,) = notes(fabric, given, 8)
-    assert said.startswith(
-        "NCCL_NET=Socket is taken in place of 'AWS Libfabric', which --fabric efa sets for this reason: NCCL stops"
-    )
+    assert said.startswith("NCCL_NET=Socket overrides 'AWS Libfabric', which --fabric efa sets for this reason: NCCL stops")
     (costly,) = notes(fabric, [], 2)
-    assert costly == f"each node of the job takes 32 {EFA} for 2 of 8 GPUs: no other such job fits on it"
+    assert costly == f"each node of the job takes 32 {EFA} for 2 of 8 GPUs, so no other such job fits on its machine"
     job = with_fabric({"metadata": {}, "spec": {"trainer": {"env": given}}}, fabric)
     values = [variable["value"] for variable in job["spec"]["trainer"]["env"] if variable["name"] == "NCCL_NET"]
     assert values == ["Socket"]

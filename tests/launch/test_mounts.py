@@ -42,8 +42,8 @@ REFUSED: dict[str, tuple[Code, Runtime, list[str], str]] = {
     "over the hosts of mpirun": (MOUNTED, MPI, ["once:/etc/mpi"], "the list of hosts is mounted there"),
     "over the keys of mpirun": (MOUNTED, MPI, ["once:/home/mpiuser"], "the keys of SSH are mounted at /home/mpiuser/.ssh"),
     "over the tokens": (MOUNTED, TORCH, ["once:/var/run/secrets/kubernetes.io"], "the job's tokens are at /var/run/secrets"),
-    "over everything": (MOUNTED, TORCH, ["once:/"], "--volume once:/: the container's operating system is at that path"),
-    "over the processes": (MOUNTED, TORCH, ["once:/proc/x"], "the container's operating system is at that path"),
+    "over everything": (MOUNTED, TORCH, ["once:/"], "--volume once:/: that path belongs to the container's operating system"),
+    "over the processes": (MOUNTED, TORCH, ["once:/proc/x"], "that path belongs to the container's operating system"),
     "within another": (MOUNTED, TORCH, ["a:/data", "b:/data/set"], "--volume b:/data/set: claim a is mounted at /data"),
     "around another": (MOUNTED, TORCH, ["a:/data/set", "b:/data"], "--volume b:/data: claim a is mounted at /data/set"),
 }  # fmt: skip
@@ -69,5 +69,5 @@ def test_volumes_beside_each_other_are_mounted() -> None:
 def test_a_path_that_is_not_absolute_is_refused(path: str) -> None:
     with pytest.raises(InputError, match="is not an absolute path"):
         LaunchOptions(program=Program(path="train.py"), volumes=(ClaimVolume("a", path),))
-    with pytest.raises(InputError, match="is not understood"):
+    with pytest.raises(InputError, match="is invalid"):
         option_texts.volume(f"a:{path}")

@@ -131,7 +131,11 @@ REFUSED = {
         3,
         "is managed by kueue.x-k8s.io/multikueue",
     ),
-    "a job that a queue has admitted": (trainjob(metadata={"labels": QUEUE}), 3, "was admitted by queue team with the nodes"),
+    "a job that a queue has admitted": (
+        trainjob(metadata={"labels": QUEUE}),
+        3,
+        "was admitted by queue team for its present number",
+    ),
     "a TFJob": ({"kind": "TFJob", "metadata": {"name": "t", "namespace": "n"}}, 3, "TFJob n/t: the number of its ranks is fixed"),
     "a Job of Kubernetes": (
         {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "b", "namespace": "n"}},
@@ -186,12 +190,12 @@ FIXED = {
     "a command that says --nnodes": (
         trainjob(trainer={"command": ["sh", "-c", "torchrun --nnodes=2 t.py"]}),
         RUNTIMES["torch-distributed"],
-        "its command says --nnodes=2, so 3 nodes would not train",
+        "its command sets --nnodes=2, so 3 nodes would not train",
     ),
     "a command that says --nnodes with a blank": (
         trainjob(trainer={"command": ["torchrun", "--nnodes", "1:2", "t.py"]}),
         RUNTIMES["torch-distributed"],
-        "its command says --nnodes 1:2",
+        "its command sets --nnodes 1:2",
     ),
     "an mpirun with hosts": (
         trainjob(runtime="deepspeed-distributed", trainer={"command": ["mpirun", "-x", "A", "--host", "a,b", "t"]}),
@@ -237,7 +241,7 @@ def test_an_elastic_job_gets_as_many_workers_as_make_3_nodes(elastic: Json, mast
         pytest.param({"minReplicas": 2, "maxReplicas": 4}, 5, "has minReplicas 2 and maxReplicas 4", id="too many"),
         pytest.param({"minReplicas": 2, "maxReplicas": 4}, 1, "has minReplicas 2 and maxReplicas 4", id="too few"),
         pytest.param({}, 3, "has minReplicas 2 and maxReplicas 2", id="bounds that are its number of Workers"),
-        pytest.param({"minReplicas": 1, "maxReplicas": 9}, 8, "its command says --nnodes=1:5", id="more than its command takes"),
+        pytest.param({"minReplicas": 1, "maxReplicas": 9}, 8, "its command sets --nnodes=1:5", id="more than its command takes"),
     ],
 )
 def test_refused_of_a_pytorchjob_is(elastic: Json | None, nodes: int, sentence: str) -> None:

@@ -28,7 +28,7 @@ TEXTS: dict[str, tuple[Any, str]] = {
         "--env-from 'configmap/a' does not name a Secret",
     ),
     "a key that is none": (lambda: option_texts.secret_reference("secret/a:"), "--env-from 'secret/a:' does not name a Secret"),
-    "a volume without a path": (lambda: option_texts.volume("data"), "--volume 'data' is not understood"),
+    "a volume without a path": (lambda: option_texts.volume("data"), "--volume 'data' is invalid"),
     "a volume of another mode": (lambda: option_texts.volume("data:/d:rw"), "Write CLAIM:/path"),
     "a label without a value": (lambda: option_texts.labels(["team"]), "--label 'team' has no value"),
 }

@@ -17,9 +17,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "restarts below none": ({"restarts": -1}, "--restarts is -1; it must be between 0 and"),
     "restarts that no field holds": ({"restarts": 2**31}, "--restarts is 2147483648"),
     "no process": ({"procs": 0}, "--procs is 0"),
-    "memory without a unit that is one": ({"memory": "16GB"}, "--memory '16GB' is not an amount. Write 16Gi or 500Mi"),
-    "CPUs without a number": ({"cpus": "lots"}, "--cpus 'lots' is not an amount. Write 4 or 500m"),
-    "no CPU": ({"cpus": "0"}, "--cpus '0' is not a positive amount"),
+    "memory without a unit that is one": ({"memory": "16GB"}, "--memory '16GB' is not a quantity. Write 16Gi or 500Mi"),
+    "CPUs without a number": ({"cpus": "lots"}, "--cpus 'lots' is not a quantity. Write 4 or 500m"),
+    "no CPU": ({"cpus": "0"}, "--cpus '0' is not a positive quantity"),
     "a name with capitals": (
         {"name": "Train"},
         "--name 'Train': lower case letters, digits and '-' only, beginning with a letter, as in train-2",

@@ -37,7 +37,7 @@ def test_a_directory_of_the_users_own_is_made_as_users_make_them(tmp_path: Path)
 @pytest.mark.parametrize(("below", "why"), [("file/x", "Not a directory"), ("/proc/none", "No such file or directory")])
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path, below: str, why: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=rf"--checkpoints .*{below}: .*{below} cannot be made: {why}. Name a directory"):
+    with pytest.raises(InputError, match=rf"--checkpoints .*{below}: .*{below} cannot be created: {why}. Name a directory"):
         make_directory(Checkpoints(directory=str(tmp_path / below)), tmp_path, "team")
 
 

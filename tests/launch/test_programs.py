@@ -64,7 +64,7 @@ def test_the_directory_that_travels_holds_the_script(
 
 def test_the_root_directory_is_not_sent(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
-    with pytest.raises(InputError, match=rf"would be /, which holds .* --workdir {here}$"):
+    with pytest.raises(InputError, match=rf"would be /, which contains .* --workdir {here}$"):
         program_of(str(here / "train.py"))
     assert program_of(str(here / "train.py"), workdir=str(here))[1] == here
 

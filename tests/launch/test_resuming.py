@@ -45,7 +45,7 @@ async def placed(options: LaunchOptions, *jobs: Json) -> tuple[LaunchOptions, li
 async def test_the_place_is_the_one_that_the_other_job_names() -> None:
     options, told = await placed(RESUME, job(CLAIM))
     assert (options.checkpoints, options.resume) == (CLAIM, "lm")
-    assert told == ["whether claim runs holds checkpoints of lm was not checked; the program must find one"]
+    assert told == ["not checked whether claim runs contains checkpoints of lm; the program must find one"]
 
 
 async def test_a_job_that_went_on_from_anothers_checkpoints_has_added_to_those() -> None:
@@ -63,12 +63,12 @@ REFUSED: dict[str, tuple[LaunchOptions, list[Json], str]] = {
     "another place": (
         dataclasses.replace(RESUME, checkpoints=Checkpoints(claim="other")),
         [job(CLAIM)],
-        "TrainJob team/lm keeps its checkpoints in claim runs, not in claim other",
+        "TrainJob team/lm saves its checkpoints in claim runs, not in claim other",
     ),
     "a job that is gone, and a claim": (
         dataclasses.replace(RESUME, checkpoints=CLAIM),
         [],
-        "there is no TrainJob team/lm, and claim runs cannot be listed from here",
+        "there is no TrainJob team/lm, and claim runs cannot be listed from this machine",
     ),
     "two that name a checkpoint": (
         dataclasses.replace(RESUME, environment=({"name": "SHUNTER_CHECKPOINT_DIR", "value": "/x"},)),

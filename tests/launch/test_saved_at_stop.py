@@ -54,9 +54,12 @@ SAID = {
     "nothing saved at the end": (here(step(400, -9)), "stopped; its newest checkpoint is of step 400, 9s before"),
     "killed while it saved": (
         here(step(411, 2, is_complete=False), step(400, -9)),
-        "stopped; its newest checkpoint is of step 400, 9s before; the save of step 411 was cut off",
+        "stopped; its newest checkpoint is of step 400, 9s before; the save of step 411 was interrupted",
     ),
-    "reported in time": (StoppedCheckpoints(CLAIM, reported=Checkpoint(7, NOON)), "stopped, saved step 7 (it reported so)"),
+    "reported in time": (
+        StoppedCheckpoints(CLAIM, reported=Checkpoint(7, NOON)),
+        "stopped, saved step 7 (according to its report)",
+    ),
     "reported before": (
         StoppedCheckpoints(CLAIM, reported=Checkpoint(7, NOON - timedelta(seconds=1))),
         "stopped; the newest checkpoint that it reported is of step 7",

@@ -99,7 +99,7 @@ async def test_a_job_that_changed_meanwhile_is_read_and_judged_again() -> None:
 async def test_another_job_of_the_name_is_never_written() -> None:
     objects = server(trainjob())
     old = {**stored(objects), "metadata": {**stored(objects)["metadata"], "resourceVersion": "0", "uid": "earlier"}}
-    with pytest.raises(InputError, match="was deleted, and another made under its name"):
+    with pytest.raises(InputError, match="was deleted, and another of its name was created"):
         await scale_trainjob(objects.client, old, 3)
     assert stored(objects)["spec"]["trainer"]["numNodes"] == 2
 
@@ -163,7 +163,7 @@ async def test_pods_that_still_end_are_named_while_they_are_waited_for(quick: No
         objects.put(JOBSETS, jobset(3))
 
     await wait_scaled(objects.client, stored(objects), 3, notify)
-    assert told == ["waits for j-node-0-0 to end, which may save first"]
+    assert told == ["waiting for j-node-0-0 to terminate; they may save first"]
 
 
 @pytest.mark.parametrize(("type_", "state"), [("Complete", "Succeeded"), ("Failed", "Failed")])
@@ -182,7 +182,7 @@ async def test_what_the_operator_cannot_make_is_told_in_its_words() -> None:
 
 async def test_an_operator_that_does_nothing_is_not_waited_for_for_ever(quick: None) -> None:
     objects = server(trainjob(nodes=3), (JOBSETS, jobset(2)))
-    with pytest.raises(EnvironmentProblem, match="its operator has done nothing for"):
+    with pytest.raises(EnvironmentProblem, match="its operator did nothing for"):
         await wait_scaled(objects.client, stored(objects), 3, lambda text: None)
 
 

@@ -119,7 +119,7 @@ async def test_a_job_whose_code_is_gone_or_that_was_no_program_cannot_run_again(
     with pytest.raises(InputError, match="the code of TrainJob team/train is no longer in the cluster"):
         await resubmit(StoredObjects().client, first)
     plain: Json = {**first, "metadata": {"name": "train", "namespace": "team"}}
-    with pytest.raises(InputError, match="was not made from a program"):
+    with pytest.raises(InputError, match="was not created from a program"):
         await resubmit(objects.client, plain)
 
 
@@ -141,5 +141,5 @@ async def test_code_of_another_making_under_the_name_of_ours_is_never_used() -> 
     name = objects.made[0].body["metadata"]["name"]
     foreign = objects.get(CONFIG_MAPS, name)
     objects.put(CONFIG_MAPS, {**foreign, "metadata": {**foreign["metadata"], "annotations": {}}})
-    with pytest.raises(InputError, match="exists and does not hold this code"):
+    with pytest.raises(InputError, match="exists and does not contain this code"):
         await submitted(objects)

@@ -139,9 +139,9 @@ def test_why_a_bucket_cannot_be_listed_is_said_in_one_line(
         steps_in_bucket("s3://models/lm", server.url)
     with monkeypatch.context() as missing:
         missing.setitem(sys.modules, "boto3", None)
-        with pytest.raises(InputError, match="it is listed where boto3 is installed"):
+        with pytest.raises(InputError, match="to list it, boto3 is required"):
             steps_in_bucket("s3://models/lm")
-    with pytest.raises(InputError, match="it is listed where fsspec and the package of this store are installed"):
+    with pytest.raises(InputError, match="to list it, fsspec and the package of this store are required"):
         steps_in_bucket("oci://models/lm")
 
 
@@ -206,9 +206,9 @@ def test_a_bucket_that_a_job_may_not_use_is_known_before_the_job_is_created(
         return lines
 
     (warning,) = told(reader)
-    assert warning.startswith("warning: s3://models/runs, asked with the job's credentials from this machine: ")
+    assert warning.startswith("warning: s3://models/runs, checked with the job's credentials from this machine: ")
     assert "AccessDenied" in warning
-    assert warning.endswith("the job fails when it starts or first saves; see it with shunter logs train -n team")
+    assert warning.endswith("the job fails when it starts or first saves; to see that, run shunter logs train -n team")
     with pytest.raises(InputError, match="SignatureDoesNotMatch"):
         told(reader | wrong)
 

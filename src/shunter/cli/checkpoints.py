@@ -40,7 +40,7 @@ def checkpoints(
     elif job:
         (only,) = found
         if only.job != job:
-            say(f"{job} saves in {only.job}'s place: {only.directory}")
+            say(f"{job} saves in the location of {only.job}: {only.directory}")
         print_table(steps_table(only.steps))
     elif found:
         print_table(jobs_table(found))

@@ -89,7 +89,7 @@ async def _counted(what: str, name: str, tidying: Coroutine[Any, Any, int], noti
     try:
         return await tidying
     except Forbidden as error:
-        notify(f"whether {what} of {name} remains is unknown: {error.message}")
+        notify(f"unknown whether {what} of {name} remains: {error.message}")
     except NotFound:
         pass  # A cluster that does not serve TrainingRuntimes has none.
     return 0
@@ -180,17 +180,17 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
         if PROGRAM in annotations_of(job):
             # Its first process passes SIGTERM on.
             return "pods", (
-                f"{title} waits for {named(leaving)} to end: after SIGTERM there are {grace} s to save "
+                f"{title} waits for {named(leaving)} to terminate: after SIGTERM they have {grace} s to save "
                 f"(terminationGracePeriodSeconds){hint}."
             )
         return "pods", (
-            f"{title} waits for {named(leaving)} to end. The first process of a container ignores SIGTERM unless it handles it, "
-            f"and is killed {grace} s after it (terminationGracePeriodSeconds){hint}."
+            f"{title} waits for {named(leaving)} to terminate. The first process of a container ignores SIGTERM unless it "
+            f"handles it, and is killed {grace} s after it (terminationGracePeriodSeconds){hint}."
         )
     kept = [name for name in job["metadata"].get("finalizers") or () if name != "foregroundDeletion"]
     if kept:
-        return "finalizers", f"{title} waits for the controller that set its finalizer {', '.join(kept)}."
-    return "cascade", f"{title} waits until the cluster has deleted what belongs to it."
+        return "finalizers", f"{title} waits for the controller of its finalizer {', '.join(kept)}."
+    return "cascade", f"{title} waits until the cluster has deleted its dependent objects."
 
 
 def named(pods: Sequence[Json]) -> str:

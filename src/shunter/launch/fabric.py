@@ -116,15 +116,17 @@ def notes(fabric: Fabric | None, environment: Iterable[Json], gpus: int) -> list
         name, value = given["name"], given.get("value")
         if fabric and name in ours and value != ours[name].value:
             found.append(
-                f"{name}={'the value of a Secret' if value is None else value} is taken in place of {ours[name].value!r}, which "
-                f"--fabric {fabric.profile.name} sets for this reason: {ours[name].why}"
+                f"{name}={'the value of a Secret' if value is None else value} overrides {ours[name].value!r}, which --fabric "
+                f"{fabric.profile.name} sets for this reason: {ours[name].why}"
             )
         verdict = variable_verdict(name, value) if name not in ours and value is not None else None
         if verdict is not None and not is_resolved(verdict, beside):
             found.append(str(verdict))
     if fabric and fabric.device and 0 < gpus < fabric.gpus:
         taken = f"{fabric.count} {fabric.device}"
-        found.append(f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs: no other such job fits on it")
+        found.append(
+            f"each node of the job takes {taken} for {gpus} of {fabric.gpus} GPUs, so no other such job fits on its machine"
+        )
     return found
 
 
@@ -161,14 +163,14 @@ def _known(profile: Profile, instance: str) -> Machine:
     completed = [known for known in usable if known.startswith(instance)]
     close = completed or nearest(instance, usable, cutoff=0.8)
     raise InputError(
-        f"--instance {instance}: what it has of {profile.name} is not known, and no node of that type was found.",
+        f"--instance {instance}: its number of {profile.name} devices is unknown, and the cluster has no node of that type.",
         did_you_mean(close, f"Start such a node, or use one of {_types(profile)}."),
     )
 
 
 def _not_found(profile: Profile, nodes: Sequence[Json] | None) -> InputError:
     what = profile.devices[0].name if profile.devices else profile.title
-    why = "nodes may not be listed" if nodes is None else f"no node has {what}"
+    why = "no permission to list nodes" if nodes is None else f"no node has {what}"
     return InputError(f"--fabric {profile.name}: {why}.", f"Name the machine type: --instance {_types(profile)}.")
 
 

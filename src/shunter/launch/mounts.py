@@ -76,7 +76,7 @@ def require_free_paths(options: LaunchOptions, code: Code, runtime: Runtime) -> 
     for volume in options.volumes:
         option = f"--volume {volume.claim}:{volume.path}"
         if volume.path in SYSTEM_PATHS or is_below(volume.path, "/proc") or is_below(volume.path, "/sys"):
-            raise InputError(f"{option}: the container's operating system is at that path.", "Choose another path.")
+            raise InputError(f"{option}: that path belongs to the container's operating system.", "Choose another path.")
         for path, what in others.items():
             if path == volume.path:
                 raise InputError(f"{option}: {what} there.", "Choose another path.")

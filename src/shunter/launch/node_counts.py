@@ -50,7 +50,7 @@ def require_scalable(job: Json, nodes: int) -> None:
         raise InputError(f"{title} is managed by {manager} (managedBy).", "Change it at its source.")
     if (queue := queue_name(job)) and not is_suspended(job):
         raise InputError(
-            f"{title} was admitted by queue {queue} with the nodes that it has.",
+            f"{title} was admitted by queue {queue} for its present number of nodes.",
             "Run it again with that many nodes, and the queue admits the new job.",
         )
 
@@ -92,7 +92,7 @@ def wanted_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
     if pod_counts(requested) == pod_counts(other):
         name = ((job.get("spec") or {}).get("runtimeRef") or {}).get("name", "")
         raise InputError(
-            f"{title}: its runtime {name} has a fixed number of pods; numNodes changes nothing there.",
+            f"{title}: its runtime {name} has a fixed number of pods, which numNodes does not change.",
             f"In the runtime the Jobs that train need the label {ANCESTOR_LABEL}: {ANCESTOR_TRAINER}.",
         )
     if requested["spec"].get("volumeClaimPolicies"):
@@ -112,7 +112,7 @@ def require_unfixed(title: str, words: Iterable[str], nodes: int, *, is_mpi: boo
         least, most = int(found[1]), int(found[2] or found[1])
         if not least <= nodes <= most:
             raise InputError(
-                f"{title}: its command says {found[0]}, so {count(nodes, 'node')} would not train.",
+                f"{title}: its command sets {found[0]}, so {count(nodes, 'node')} would not train.",
                 "Create it again without --nnodes: torchrun gets the number from the operator (PET_NNODES).",
             )
     if is_mpi and (fixed := _FIXED_MPI.search(text)):

@@ -117,7 +117,7 @@ def volume(text: str) -> ClaimVolume:
     claim, _, rest = text.partition(":")
     path, _, mode = rest.partition(":")
     if not claim or not path.startswith("/") or mode not in ("", "ro") or (mode == "" and rest.endswith(":")):
-        raise InputError(f"--volume {text!r} is not understood.", "Write CLAIM:/path, or CLAIM:/path:ro to only read.")
+        raise InputError(f"--volume {text!r} is invalid.", "Write CLAIM:/path, or CLAIM:/path:ro to only read.")
     # Two slashes at the beginning stay for normpath: POSIX leaves their meaning open.
     return ClaimVolume(claim, posixpath.normpath(f"/{path.lstrip('/')}"), read_only=mode == "ro")
 

@@ -206,6 +206,6 @@ def _require_quantity(option: str, amount: Any) -> None:
     try:
         is_positive = quantity.parse(amount) > 0
     except ValueError as error:
-        raise InputError(f"{option} {amount!r} is not an amount.", remedy) from error
+        raise InputError(f"{option} {amount!r} is not a quantity.", remedy) from error
     if not is_positive:
-        raise InputError(f"{option} {amount!r} is not a positive amount.", remedy)
+        raise InputError(f"{option} {amount!r} is not a positive quantity.", remedy)

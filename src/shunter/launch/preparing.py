@@ -110,7 +110,7 @@ async def prepared(
         images, allocatable = embedded.images_of(target.embedded), await embedded.allocatable(client)
         if missing and embedded.stands_for_this_python(options, chosen, images):
             raise InputError(
-                f"-m {program.module}: {missing} is neither in {root} nor installed in the Python here.",
+                f"-m {program.module}: {missing} is neither in {root} nor installed in this Python environment.",
                 "Run it in the directory of the package, name that directory with --workdir, or install it.",
             )
         if is_started:

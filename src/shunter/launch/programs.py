@@ -39,11 +39,11 @@ def program_of(
     root = given or (here if script.is_relative_to(here) else script.parent)
     if root == Path(root.anchor):
         raise InputError(
-            f"the directory to send would be {root}, which holds all files of this machine.",
+            f"the directory to send would be {root}, which contains all files of this machine.",
             f"Name the program's directory: --workdir {script.parent}",
         )
     if not script.is_relative_to(root):
-        raise InputError(f"{path} is not below --workdir {workdir} ({root}).", "Name a directory that holds the script.")
+        raise InputError(f"{path} is not below --workdir {workdir} ({root}).", "Name a directory that contains the script.")
     try:
         script.open("rb").close()
     except OSError as error:

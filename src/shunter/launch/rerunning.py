@@ -44,5 +44,7 @@ async def rerun(
         except AlreadyExists:
             if name:
                 title = object_title(resource.kind, namespace, name)
-                raise InputError(f"--name {name}: {title} exists.", "Use another name, or none (one is chosen then).") from None
+                raise InputError(
+                    f"--name {name}: {title} exists.", "Use another name, or omit --name to get a free one."
+                ) from None
             used.add(chosen)

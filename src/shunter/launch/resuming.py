@@ -41,8 +41,9 @@ async def with_resumed_place(
     except NotFound:
         if given is not None and not given.directory:
             raise InputError(
-                f"{option}: there is no TrainJob {namespace}/{options.resume}, and {given.title} cannot be listed from here.",
-                f"If it was deleted and its checkpoints are there, give the new job its name: --name {options.resume} "
+                f"{option}: there is no TrainJob {namespace}/{options.resume}, and {given.title} cannot be "
+                "listed from this machine.",
+                f"If it was deleted and its checkpoints still exist, give the new job its name: --name {options.resume} "
                 f"-e {MUST_RESUME_VARIABLE}=true",
             ) from None
         return options
@@ -51,15 +52,15 @@ async def with_resumed_place(
     if chosen is None:
         raise InputError(
             f"{option}: {title} does not name the location of its checkpoints.",
-            "Name their place: --checkpoints CLAIM, DIR or URL.",
+            "Name the location: --checkpoints CLAIM, DIR or URL.",
         )
     if own is not None and own != chosen and not chosen.directory:
         raise InputError(
-            f"{option}: {title} keeps its checkpoints in {own.title}, not in {chosen.title}.", "Leave --checkpoints out."
+            f"{option}: {title} saves its checkpoints in {own.title}, not in {chosen.title}.", "Leave --checkpoints out."
         )
     # A job that went on from another's checkpoints has added to those.
     name = annotations_of(job).get(RESUMED, options.resume)
-    unchecked = f"whether {chosen.title} holds checkpoints of {name} was not checked"
+    unchecked = f"not checked whether {chosen.title} contains checkpoints of {name}"
     if chosen.claim:
         notify(f"{unchecked}; the program must find one")
     if chosen.url:
@@ -76,7 +77,7 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
     if place is None:
         raise InputError(
             f"{option}: neither --checkpoints nor a TrainJob {namespace}/{options.resume} names the location of its checkpoints.",
-            f"If it was deleted, give the new job its name and their place: --name {options.resume} "
+            f"If it was deleted, give the new job its name and the location: --name {options.resume} "
             f"-e {MUST_RESUME_VARIABLE}=true --checkpoints CLAIM or URL",
         )
     for job in (await client.list(TRAIN_JOBS, namespace)).items:
@@ -92,7 +93,7 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
     directory = Path(place.directory) / options.resume
     files = saved_files(directory)
     if not any(step.is_complete for step in steps_of(files)):
-        raise InputError(f"{option}: no complete checkpoint in {directory}.", "See which jobs have some: shunter checkpoints")
+        raise InputError(f"{option}: no complete checkpoint in {directory}.", "List jobs with checkpoints: shunter checkpoints")
 
     def read(path: str) -> bytes:
         with contextlib.suppress(OSError):  # another user's, which the job may read all the same
@@ -123,7 +124,7 @@ async def _require_saved_in_bucket(
     if not any(step.is_complete for step in steps_of(bucket.files)):
         raise InputError(
             f"{option}: with the credentials of {whose} there is no complete checkpoint in {url}.",
-            f"See what is there: {listing_command(job, CheckpointLocation(url))}",
+            f"List the location: {listing_command(job, CheckpointLocation(url))}",
         )
     _require_whole(option, url, *damaged)
 

@@ -84,7 +84,9 @@ def run(
         raise InputError(f"run: program={program!r} and module={module!r}.", "Name one of the two.")
     chosen, root = program_of(program, module=module, arguments=args, workdir=workdir, is_in_image=no_code)
     if mlflow == LOCAL:
-        raise InputError(f"mlflow={LOCAL!r}: only the command starts that server.", "Give the address of one that runs.")
+        raise InputError(
+            f"mlflow={LOCAL!r}: only the command shunter run starts that server.", "Give the address of one that runs."
+        )
     given = [option_texts.variable(key, value) for key, value in (env or {}).items()]
 
     def options(environment: Sequence[Json]) -> LaunchOptions:

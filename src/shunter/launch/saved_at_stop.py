@@ -63,14 +63,14 @@ def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:
         return f"{name}: {text} (according to its log{missing})"
     if complete:
         cut = [step.step for step in saved.steps if not step.is_complete and step.step > complete[0].step]
-        more = f"; the save of step {cut[0]} was cut off" if cut else ""
+        more = f"; the save of step {cut[0]} was interrupted" if cut else ""
         return (
             f"{name}: stopped; its newest checkpoint is of step {complete[0].step}, {age(complete[0].saved, asked)} before{more}"
         )
     if saved.reported is not None:
         step, when = saved.reported.step, saved.reported.saved
         if when is not None and when >= asked:
-            return f"{name}: stopped, saved step {step} (it reported so)"
+            return f"{name}: stopped, saved step {step} (according to its report)"
         return f"{name}: stopped; the newest checkpoint that it reported is of step {step}"
     if saved.is_read and place is not None:
         return f"{name}: stopped; no checkpoint in {place.title}"

@@ -63,7 +63,7 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> ScaledJob:
         except Conflict:
             job = _named(await client.get(TRAIN_JOBS, name, namespace))
             if job["metadata"]["uid"] != before["metadata"]["uid"]:
-                raise InputError(f"TrainJob {namespace}/{name} was deleted, and another made under its name.") from None
+                raise InputError(f"TrainJob {namespace}/{name} was deleted, and another of its name was created.") from None
             require_scalable(job, nodes)
         except Invalid as error:
             if "field is immutable" in error.message:
@@ -137,14 +137,14 @@ async def wait_scaled(client: Client, job: Json, nodes: int, notify: Callable[[s
             raise InputError(f"TrainJob {namespace}/{name} does not get {count(nodes, 'node')}: {reason}")
         if not is_stopped and clock() - begun > STOP_SECONDS:
             raise EnvironmentProblem(
-                f"TrainJob {namespace}/{name} is not stopped to get {count(nodes, 'node')}: its operator has done nothing for "
+                f"TrainJob {namespace}/{name} was not stopped to get {count(nodes, 'node')}: its operator did nothing for "
                 f"{STOP_SECONDS:.0f} s.",
-                "Is it Shunter's, of this release? See: shunter install --dry-run",
+                "Check that it is Shunter's operator, of this release: shunter install --dry-run",
             )
         if not told and clock() - begun > QUIET_SECONDS:
             told = True
             if pods := await _pods(client, job):
-                notify(f"waits for {', '.join(pods)} to end, which may save first")
+                notify(f"waiting for {', '.join(pods)} to terminate; they may save first")
         await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -84,7 +84,7 @@ async def resubmit(
     title = f"TrainJob {namespace}/{metadata['name']}"
     if PROGRAM not in annotations_of(job):
         raise InputError(
-            f"--rerun {metadata['name']}: {title} was not made from a program.", "Run its manifest: shunter run FILE"
+            f"--rerun {metadata['name']}: {title} was not created from a program.", "Run its manifest: shunter run FILE"
         )
     maps: list[Json] = []
     if stored := stored_code(job):
@@ -144,7 +144,7 @@ async def create(
                 what = "TrainingRuntime" if TRAINING_RUNTIMES.plural in error.message else "TrainJob"
                 raise InputError(
                     f"--name {name}: {what} {namespace}/{name} exists.",
-                    "Use another name, none (one is chosen then), or --replace.",
+                    "Use another name, omit --name to get a free one, or add --replace.",
                 ) from None
             names.add(name)
             continue

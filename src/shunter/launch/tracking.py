@@ -94,11 +94,11 @@ def require_uri(option: str, uri: str) -> None:
             "--env-from secret/NAME.",
         )
     if parts.scheme not in ("http", "https") or not host or any(blank in uri for blank in " \t\n"):
-        raise InputError(f"{what} is no address of an MLflow server that a pod can reach.", _remedy(option))
+        raise InputError(f"{what} is not the address of an MLflow server that pods can reach.", _remedy(option))
     if parts.query or parts.fragment:
-        raise InputError(f"{what} is the address of a page.", f"Write {parts.scheme}://{parts.netloc}.")
+        raise InputError(f"{what} is the address of a web page, not of the server.", f"Write {parts.scheme}://{parts.netloc}.")
     if host == "localhost" or _is_loopback(host):
-        raise InputError(f"{what}: in a pod that is the pod itself.", _remedy(option))
+        raise InputError(f"{what}: in a pod, that address is the pod itself.", _remedy(option))
 
 
 def require_given_uri(variables: Iterable[Json]) -> None:

@@ -24,7 +24,7 @@ def job(place: str, **variables: str) -> dict[str, Any]:
         pytest.param(
             "s3://b/runs/train",
             "Access Denied",
-            "saves in s3://b/runs/train, which cannot be listed from here: Access Denied.",
+            "saves in s3://b/runs/train, which cannot be listed from this machine: Access Denied.",
             id="a bucket without rights",
         ),
         pytest.param(
@@ -36,7 +36,7 @@ def job(place: str, **variables: str) -> dict[str, Any]:
         pytest.param(
             "s3://b/runs/first",
             "",
-            "has saved no checkpoint yet, in first's place: with the credentials of this shell there is none in s3://b/runs/first.",
+            "has saved no checkpoint yet, in the location of first: with the credentials of this shell there is none in s3://b/runs/first.",
             id="that of the job which it goes on from",
         ),
     ],

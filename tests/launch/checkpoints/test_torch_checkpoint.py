@@ -36,7 +36,7 @@ def test_a_file_that_is_missing_or_too_short_is_named() -> None:
 
 @pytest.mark.parametrize("kept", [200, len(METADATA) // 2, len(METADATA) - 1])
 def test_metadata_that_is_cut_off_is_told(kept: int) -> None:
-    assert damage(METADATA[:kept], {FILE: BYTES}) == ".metadata is cut off"
+    assert damage(METADATA[:kept], {FILE: BYTES}) == ".metadata is truncated"
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,9 @@ async def test_only_what_is_missing_is_sent() -> None:
 
 async def test_code_under_our_name_whose_digest_only_begins_alike_is_refused_with_the_command_that_removes_it() -> None:
     objects = StoredObjects((CONFIG_MAPS, code("code-0", SAME_LABEL)))
-    with pytest.raises(InputError, match="exists and does not hold this code") as refusal:
+    with pytest.raises(InputError, match="exists and does not contain this code") as refusal:
         await send(objects.client, "team", [code("code-0")])
-    assert refusal.value.remedy == "kubectl delete configmap code-0 -n team"
+    assert refusal.value.remedy == "Delete it: kubectl delete configmap code-0 -n team"
 
 
 async def test_every_job_with_this_code_becomes_an_owner_but_none_that_is_being_deleted() -> None:

@@ -112,11 +112,11 @@ def test_without_a_repository_git_is_not_needed(tmp_path: Path, monkeypatch: pyt
 def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "root/train.py", "outside.py", "elsewhere/a.py")
     (tmp_path / "root/link.py").symlink_to(tmp_path / "outside.py")
-    with pytest.raises(InputError, match=r"root/link.py is a link out of the directory that is sent, to .*/outside.py"):
+    with pytest.raises(InputError, match=r"root/link.py is a link to .*/outside.py, outside the directory that is sent"):
         packed_code(tmp_path / "root")
     (tmp_path / "root/link.py").unlink()
     (tmp_path / "root/folder").symlink_to("../elsewhere")
-    with pytest.raises(InputError, match="root/folder is a link out of"):
+    with pytest.raises(InputError, match=r"root/folder is a link to .*/elsewhere, outside"):
         packed_code(tmp_path / "root")
 
 

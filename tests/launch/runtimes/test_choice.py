@@ -72,8 +72,8 @@ def test_torchrun_takes_none_of_the_words_of_the_program(program: Program, named
 
 
 REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
-    "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* starts the command by Flux"),
-    "torchtune": ({}, Runtime("torchtune-llama3.2-1b", "torchtune"), "tune run.* and no program; .*finetune.py"),
+    "Flux": ({}, Runtime("flux-distributed", "flux"), "--runtime flux-distributed: .* starts the command with Flux"),
+    "torchtune": ({}, Runtime("torchtune-llama3.2-1b", "torchtune"), "tune run.*, not programs; .*finetune.py"),
     "a fabric whose variables the ranks would not get": (
         {"fabric": Fabric(profiles()["ib"])},
         MPI,
@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[dict[str, Any], Runtime, str]] = {
         "--image me/train:1: .* the other nodes of runtime deepspeed-distributed would keep theirs",
     ),
     "no framework": ({}, Runtime("mine", ""), "has no label trainer.kubeflow.org/framework"),
-    "processes that nobody starts": ({"procs": 4}, Runtime("jax-distributed", "jax"), "--procs 4: .* one process a node"),
+    "processes that nobody starts": ({"procs": 4}, Runtime("jax-distributed", "jax"), "--procs 4: .* one process per node"),
     "workers that nobody starts": ({"gpus": 4}, Runtime("xgboost-distributed", "xgboost"), "--gpus 4: .* a worker for each GPU"),
 }
 

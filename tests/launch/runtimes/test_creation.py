@@ -10,8 +10,8 @@ from shunter.errors import InputError
 from shunter.launch.runtimes.creation import RuntimeOptions
 
 RUNTIMES: dict[str, tuple[dict[str, Any], str]] = {
-    "one that is the same": ({}, "would be the same as the one that it is made from"),
-    "no network": ({"fabric": "none"}, "would be the same"),
+    "one that is the same": ({}, "would equal the one that it is copied from"),
+    "no network": ({"fabric": "none"}, "would equal"),
     "a profile that is none": ({"fabric": "eva"}, "--fabric eva: unknown profile"),
     "restarts below none": ({"restarts": -1}, "--restarts is -1"),
     "no name": ({"name": "A b", "restarts": 1}, "'A b' is not a valid runtime name: a lowercase RFC 1123"),

@@ -53,7 +53,7 @@ async def test_the_job_owns_its_runtime_and_one_that_went_meanwhile_is_made_agai
 
 async def test_a_job_whose_runtime_was_replaced_is_deleted_and_not_trained_with_the_other() -> None:
     objects = StoredObjects((TRAINING_RUNTIMES, runtime(uid="r2")), (TRAIN_JOBS, job()))
-    with pytest.raises(EnvironmentProblem, match="was replaced while the job was made; the job was deleted"):
+    with pytest.raises(EnvironmentProblem, match=r"was replaced while the job was created\. The job was deleted"):
         await own_runtime(objects.client, job(), runtime(), runtime(uid="r1"))
     assert [f"{write.method} {write.path}" for write in objects.writes][-1] == "DELETE trainjobs/train"
     assert owners(objects) == []

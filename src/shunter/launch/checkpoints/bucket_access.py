@@ -44,10 +44,10 @@ async def s3_variables(client: Client, namespace: str, environment: Iterable[Jso
 async def require_bucket(
     client: Client, namespace: str, options: LaunchOptions, *, may_write: bool, notify: Callable[[str], None]
 ) -> None:
-    """InputError where the place for checkpoints is in S3 and its bucket does not exist or the job's own credentials are wrong.
-    `notify` gets a warning where there is no answer, or where they may not list it or, asked where `may_write`, not write to it:
-    the pods, in another network, may be let in. Nothing is asked for jobs that get their credentials in their pods, by an
-    identity."""
+    """InputError if the checkpoint location is in S3 and its bucket does not exist, or the job's own credentials are wrong.
+    `notify` gets a warning if S3 does not respond, or the credentials may not list the bucket or (checked with `may_write`) not
+    write to it: the pods, in another network, may be allowed to. Nothing is checked for jobs that get their credentials in their
+    pods, by an identity."""
     place = options.checkpoints
     if place is None or not place.url.startswith("s3://"):
         return
@@ -55,14 +55,14 @@ async def require_bucket(
     if not has_keys(variables):
         return
     refusal, doubt = await asyncio.to_thread(refusal_of_s3, place.url, variables, may_write=may_write)
-    asked = f"{place.url}, asked with the job's credentials"
+    checked = f"{place.url}, checked with the job's credentials"
     if refusal:
         raise InputError(
-            f"--checkpoints {asked}: {refusal}.",
+            f"--checkpoints {checked}: {refusal}.",
             "Name a bucket that exists, or other credentials: --env-from secret/NAME.",
         )
     if doubt:
         notify(
-            f"warning: {asked} from this machine: {doubt}. If its pods get the same answer, the job fails when it starts or "
-            f"first saves; see it with shunter logs {options.name or 'JOB'} -n {namespace}"
+            f"warning: {checked} from this machine: {doubt}. If the pods of the job get the same response, the job fails when "
+            f"it starts or first saves; to see that, run shunter logs {options.name or 'JOB'} -n {namespace}"
         )

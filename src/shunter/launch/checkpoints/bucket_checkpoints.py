@@ -46,7 +46,7 @@ def bucket_below(url: str, variables: Mapping[str, str] = NONE) -> Bucket:
         return _s3_bucket(url, variables) if url.startswith("s3://") else _fsspec_bucket(url)
     except ImportError as error:
         packages = "boto3 is" if url.startswith("s3://") else "fsspec and the package of this store are"
-        raise InputError(f"{_sentence(error)}; it is listed where {packages} installed") from error
+        raise InputError(f"{_sentence(error)}; to list it, {packages} required") from error
     except Exception as error:  # of a library that may be any: no credentials, no right, no bucket, no server
         raise InputError(_sentence(error)) from error
 

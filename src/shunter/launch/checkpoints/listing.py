@@ -50,12 +50,12 @@ def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, Checkpoint
     `reason` is why a bucket could not be listed."""
     if not meant:
         text = f"there is no job {job!r}, and no job of that name has saved a checkpoint on this machine."
-        return text, "See which have some: shunter checkpoints"
+        return text, "List jobs with checkpoints: shunter checkpoints"
     if not places:
-        text = f"job {job!r} is given no place for checkpoints."
-        return text, "Give it one: shunter run PROGRAM --checkpoints CLAIM or URL."
+        text = f"job {job!r} has no checkpoint location."
+        return text, "Set one: shunter run PROGRAM --checkpoints CLAIM or URL."
     space, place = next(iter(places.items()))
-    whose = f", in {place.name}'s place" if place.name != job else ""
+    whose = f", in the location of {place.name}" if place.name != job else ""
     if place.directory is not None:
         return f"job {job!r} has saved no checkpoint yet{whose}: there is none in {place.title}.", ""
     command = listing_command(meant[space], place)
@@ -63,8 +63,8 @@ def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, Checkpoint
         text = (
             f"job {job!r} has saved no checkpoint yet{whose}: with the credentials of this shell there is none in {place.title}."
         )
-        return text, f"See what else is there: {command}"
-    why = f"cannot be listed from here: {reason}" if reason else "is not read from here"
+        return text, f"List the location: {command}"
+    why = f"cannot be listed from this machine: {reason}" if reason else "cannot be read from this machine"
     return f"job {job!r} saves in {place.title}{whose}, which {why}.", f"List it with: {command}"
 
 

@@ -49,7 +49,7 @@ class CheckpointLocation(Struct, frozen=True):
 
 
 def checkpoint_location(job: Json) -> CheckpointLocation | None:
-    """None for a job that is given no place for checkpoints."""
+    """None for a job without a checkpoint location."""
     environment = (job["spec"].get("trainer") or {}).get("env") or ()
     path = next((str(one.get("value", "")) for one in environment if one["name"] == CHECKPOINT_VARIABLE), "")
     if not path:

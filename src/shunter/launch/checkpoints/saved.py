@@ -187,7 +187,7 @@ def make_directory(checkpoints: Checkpoints | None, root: Path, namespace: str) 
             os.chmod(checkpoints.directory, 0o1777)
     except OSError as error:
         raise InputError(
-            f"--checkpoints {checkpoints.directory}: {error.filename} cannot be made: {error.strerror}.",
+            f"--checkpoints {checkpoints.directory}: {error.filename} cannot be created: {error.strerror}.",
             "Name a directory that you may write to.",
         ) from error
 

@@ -22,7 +22,7 @@ def damage(metadata: bytes, sizes: Mapping[str, int]) -> str:
     try:
         ends = _ends(_Reader(io.BytesIO(metadata)).load())
     except (EOFError, pickle.UnpicklingError):
-        return ".metadata is cut off"
+        return ".metadata is truncated"
     except Exception:  # another torch may write it in another form
         return ""
     for file, end in sorted(ends.items()):

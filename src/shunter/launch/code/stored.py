@@ -38,8 +38,8 @@ async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
                 present[name] = await client.get(CONFIG_MAPS, name, namespace)
         if annotations_of(present[name]).get(DIGEST) != digest:
             raise InputError(
-                f"ConfigMap {namespace}/{name} exists and does not hold this code.",
-                f"kubectl delete configmap {name} -n {namespace}",
+                f"ConfigMap {namespace}/{name} exists and does not contain this code.",
+                f"Delete it: kubectl delete configmap {name} -n {namespace}",
             )
     return sent
 

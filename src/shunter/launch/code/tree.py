@@ -146,7 +146,7 @@ def entries(root: Path, names: Sequence[str]) -> Iterator[Entry]:
             target = Path(os.path.realpath(path))
             if not target.is_relative_to(resolved):
                 raise InputError(
-                    f"{path} is a link out of the directory that is sent, to {target}.",
+                    f"{path} is a link to {target}, outside the directory that is sent.",
                     f"Copy the file there, name a directory with both by --workdir, or leave it out in {IGNORE_FILE}.",
                 )
             yield Entry(name, link=os.path.relpath(target, os.path.realpath(path.parent)))
@@ -193,7 +193,7 @@ def _git_done(root: Path, *arguments: str, fails: bool = False) -> subprocess.Co
             "Install git, or copy the files to send to a directory outside the repository and name it with --workdir.",
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise InputError(f"git does not answer within {GIT_SECONDS} s about {root}.", remedy) from error
+        raise InputError(f"git did not list {root} within {GIT_SECONDS} s.", remedy) from error
     if done.returncode and not fails:
         raise InputError(f"git cannot list {root}: {os.fsdecode(done.stderr).strip().partition(chr(10))[0]}.", remedy)
     return done

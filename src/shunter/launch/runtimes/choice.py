@@ -23,14 +23,14 @@ MPIRUN = "mpirun"
 LAUNCHERS: Mapping[str, str] = {"torch": TORCHRUN, "jax": PYTHON, "xgboost": PYTHON, "deepspeed": MPIRUN, "mlx": MPIRUN}
 """What starts a program, by the framework of its runtime. torchrun and python do so on each node, mpirun on all from one."""
 OWN_WAYS: Mapping[str, str] = {
-    "flux": "starts the command by Flux, which `run` does not support",
-    "torchtune": "runs the recipes of torchtune (tune run) and no program; examples/recipes/finetune.py trains LoRA without it",
+    "flux": "starts the command with Flux, which `run` does not support",
+    "torchtune": "runs recipes of torchtune (tune run), not programs; examples/recipes/finetune.py trains LoRA without it",
 }
 """Why `run` starts no program with a runtime of this framework."""
 NOT_EMBEDDED: Mapping[str, str] = {
     "flux-distributed": "Flux comes from a separate image (FLUX_VIEW_IMAGE), and pods here are processes without images",
     "torch-distributed-with-cache": "its data cache is a service of upstream's that has an image and a service account "
-    "(kubeflow-trainer-cache-initializer), and neither is here",
+    "(kubeflow-trainer-cache-initializer), which the embedded cluster does not have",
     **dict.fromkeys(
         ("torchtune-llama3.2-1b", "torchtune-llama3.2-3b", "torchtune-qwen2.5-1.5b"),
         "it requests 2 GPUs and 20 GiB, downloads a model, and torchtune's development has ended; "
@@ -71,7 +71,7 @@ class Runtime:
             found = OWN_WAYS[self.framework]
         raise InputError(
             f"--runtime {self.name}: this {self.kind} {found}; run starts programs with runtimes for {', '.join(LAUNCHERS)}.",
-            "Choose another one, or write a TrainJob and run that: shunter run job.yaml",
+            "Use another runtime, or write a TrainJob and run it: shunter run job.yaml",
         )
 
 
@@ -119,7 +119,7 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
         raise InputError(
             f"--image {options.image}: a TrainJob sets the image of the pod with mpirun only, and the other nodes of runtime "
             f"{runtime.name} would keep theirs.",
-            "Copy the runtime, put the image into it, and name that one with --runtime.",
+            "Copy the runtime, set the image in the copy, and use it with --runtime.",
         )
     if runtime.launcher == MPIRUN and options.fabric:
         raise InputError(
@@ -130,11 +130,12 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
         return
     if options.procs not in (None, 1):
         raise InputError(
-            f"--procs {options.procs}: runtime {runtime.name} starts one process a node.", "Leave --procs out, use more --nodes."
+            f"--procs {options.procs}: runtime {runtime.name} starts one process per node.",
+            "Leave --procs out, use more --nodes.",
         )
     if runtime.framework == "xgboost" and options.gpus > 1:
         raise InputError(
-            f"--gpus {options.gpus}: runtime {runtime.name} expects a worker for each GPU, and run starts one a node.",
+            f"--gpus {options.gpus}: runtime {runtime.name} expects a worker for each GPU, and run starts one per node.",
             "Use --gpus 1 and more --nodes.",
         )
 

@@ -35,9 +35,7 @@ class RuntimeOptions:
             raise InputError(f"{self.name!r} is not a valid runtime name: {faults[0]}.")
         require_restarts(self.restarts)
         if require_profile(self.fabric, self.instance) is None and self.restarts is None:
-            raise InputError(
-                f"runtime {self.name} would be the same as the one that it is made from.", "Add --fabric or --restarts."
-            )
+            raise InputError(f"runtime {self.name} would equal the one that it is copied from.", "Add --fabric or --restarts.")
 
 
 def runtime_copy(options: RuntimeOptions, base: Runtime, fabric: Fabric | None, namespace: str) -> Json:

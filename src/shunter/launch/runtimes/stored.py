@@ -48,8 +48,9 @@ async def own_runtime(client: Client, job: Json, runtime: Json, made: Json) -> N
         pass
     await client.delete(TRAIN_JOBS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
     raise EnvironmentProblem(
-        f"TrainingRuntime {metadata['namespace']}/{metadata['name']} was replaced while the job was made; the job was deleted.",
-        "Another run of that name was under way: run it again.",
+        f"TrainingRuntime {metadata['namespace']}/{metadata['name']} was replaced while the job was created. "
+        f"The job was deleted.",
+        "Another command created a runtime of that name at the same time: run it again.",
     )
 
 
