@@ -39,10 +39,13 @@ def recreated_uids(records: Iterable[Record]) -> set[str]:
 
 
 def digests_with_any_suspend(job: Json) -> Iterator[str]:
-    """The digests of the job as it is, suspended, resumed, and without runPolicy.suspend: all are the same training."""
+    """The digests of the job as it is, suspended, resumed, and without runPolicy.suspend, or an empty runPolicy: all are the
+    same training."""
     yield digest(job)
     yield digest(suspended(job))
     yield digest(resumed(job))
     spec = resumed(job)["spec"]
     policy = {key: value for key, value in spec.pop("runPolicy").items() if key != "suspend"}
-    yield digest({**job, "spec": {**spec, **({"runPolicy": policy} if policy else {})}})
+    yield digest({**job, "spec": {**spec, "runPolicy": policy}})
+    if not policy:
+        yield digest({**job, "spec": spec})

@@ -79,7 +79,7 @@ def pod_values(source: Json, train_job: Json, runtime: Json | None, options: Opt
 
 def shown(values: list[PodValue]) -> str:
     """`Master 0: bert-master-0 in v1, bert-node-0-0 in v2; ...`. Of long values the first pod's, from where they differ on."""
-    if len(values[0].v1) > _LONGEST:
+    if max(len(values[0].v1), len(values[0].v2)) > _LONGEST:
         start = max(len(common_beginning(*values[0][1:])) - _BEFORE, 0)
         before, after = (f"...{value[start : start + _LONGEST]}..." for value in values[0][1:])
         return f"{values[0].pod}: {before} in v1, {after} in v2"
