@@ -72,17 +72,21 @@ def _is_uri(text: str) -> bool:
 
 def _is_address(text: str, version: int) -> bool:
     try:
-        return ipaddress.ip_address(text).version == version
+        return "%" not in text and ipaddress.ip_address(text).version == version  # Go's ParseIP takes no zones
     except ValueError:
         return False
 
 
 def _is_cidr(text: str) -> bool:
+    """Go's ParseCIDR: the mask is a number of bits, never an address."""
+    address, _, bits = text.partition("/")
+    if "%" in address or not (bits.isascii() and bits.isdecimal()):
+        return False
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
         return False
-    return "/" in text
+    return True
 
 
 @functools.cache
