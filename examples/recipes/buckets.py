@@ -67,7 +67,7 @@ class URL:
 
     def stat(self):
         if self.name not in self.store.names(f"{self.parent}/"):
-            raise FileNotFoundError(f"another rank wrote {self}, and this one does not find it")
+            raise FileNotFoundError(f"another rank wrote {self}, but this rank cannot find it")
 
     def unlink(self):
         self.store.remove(self.url)

@@ -42,16 +42,18 @@ with contextlib.suppress(ImportError):
     from progress import Progress  # a file beside this one: shows in `shunter jobs`
 
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-parser.add_argument("--stage", type=int, choices=[0, 1, 2, 3], default=2, help="of ZeRO; 0 divides nothing, as DDP")
+parser.add_argument("--stage", type=int, choices=[0, 1, 2, 3], default=2, help="stage of ZeRO; 0 shards nothing, as DDP")
 parser.add_argument("--bf16", action="store_true", help="weights in bfloat16, optimizer in float32")
 parser.add_argument("--steps", type=int, default=60)
 parser.add_argument("--global-batch", type=int, default=32, help="samples per step, over all ranks")
-parser.add_argument("--accumulate", type=int, default=1, help="forward and backward passes per step: more need less memory")
-parser.add_argument("--width", type=int, default=64, help="of the hidden layers")
+parser.add_argument(
+    "--accumulate", type=int, default=1, help="forward and backward passes per step; more passes need less memory"
+)
+parser.add_argument("--width", type=int, default=64, help="width of the hidden layers")
 parser.add_argument("--lr", type=float, default=3e-3, help="learning rate")
 parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
 parser.add_argument("--save-every", type=int, default=20, help="steps between checkpoints")
-parser.add_argument("--keep", type=int, default=3, help="how many of the newest checkpoints stay")
+parser.add_argument("--keep", type=int, default=3, help="number of the newest checkpoints to keep")
 
 
 def say(line):

@@ -51,16 +51,18 @@ with contextlib.suppress(ImportError):
 parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
 parser.add_argument("--model", help="a directory, or a name on the Hub (default: a tiny one of its own)")
 parser.add_argument("--data", help='a file of JSON lines {"prompt": ..., "answer": ...} (default: sums)')
-parser.add_argument("--rank", type=int, default=8, help="of LoRA's matrices")
+parser.add_argument("--rank", type=int, default=8, help="rank of LoRA's matrices")
 parser.add_argument("--steps", type=int, default=60)
 parser.add_argument("--global-batch", type=int, default=16, help="samples per step, over all ranks")
-parser.add_argument("--accumulate", type=int, default=1, help="forward and backward passes per step: more need less memory")
+parser.add_argument(
+    "--accumulate", type=int, default=1, help="forward and backward passes per step; more passes need less memory"
+)
 parser.add_argument("--length", type=int, default=512, help="the most tokens of a sample; longer ones are left out")
 parser.add_argument("--lr", type=float, default=1e-3, help="learning rate")
 parser.add_argument("--bf16", action="store_true", help="compute in bfloat16")
 parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
 parser.add_argument("--save-every", type=int, default=20, help="steps between checkpoints")
-parser.add_argument("--keep", type=int, default=3, help="how many of the newest checkpoints stay")
+parser.add_argument("--keep", type=int, default=3, help="number of the newest checkpoints to keep")
 
 stopping = []
 

@@ -41,7 +41,7 @@ parser.add_argument(
     "--data", help='a file that torch.save wrote: {"images": bytes of N x channels x height x width, "labels": N numbers}'
 )
 parser.add_argument("--epochs", type=int, default=3)
-parser.add_argument("--global-batch", type=int, default=64, help="pictures per step, over all ranks")
+parser.add_argument("--global-batch", type=int, default=64, help="images per step, over all ranks")
 parser.add_argument("--lr", type=float, default=2e-3, help="learning rate")
 parser.add_argument("--checkpoint", default=f"{SHARED}/images.pt" if SHARED else None, help="a file that rank 0 can write")
 parser.add_argument("--save-every", type=int, default=20, help="steps between checkpoints")

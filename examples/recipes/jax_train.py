@@ -41,7 +41,7 @@ parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.Ar
 parser.add_argument("--steps", type=int, default=100)
 parser.add_argument("--global-batch", type=int, default=64, help="samples of a step, all devices together")
 parser.add_argument("--lr", type=float, default=0.3, help="learning rate")
-parser.add_argument("--width", type=int, default=64, help="of the hidden layer")
+parser.add_argument("--width", type=int, default=64, help="width of the hidden layer")
 parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
 parser.add_argument("--save-every", type=int, default=50, help="steps between checkpoints")
 
@@ -118,7 +118,7 @@ def load(directory, flat, batch):
         with np.load(place / "state.npz") as state:
             saved, batch_of_saved = state["weights"], int(state["batch"])
     except Exception as error:
-        raise ValueError(f"{place} is damaged: remove it, and training goes on from the one before") from error
+        raise ValueError(f"{place} is damaged: remove it, and training resumes from the previous one") from error
     if (saved.shape, batch_of_saved) != (flat.shape, batch):
         made_with = f"{saved.size} weights and --global-batch {batch_of_saved}"
         raise ValueError(f"{place} was made with {made_with}, this run has {flat.size} and {batch}; name another directory")

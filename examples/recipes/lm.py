@@ -43,10 +43,10 @@ option("--recompute", action="store_true", help="activation checkpointing: recom
 option("--bf16", action="store_true", help="compute in bfloat16; weights and optimizer stay float32")
 option("--compile", action="store_true", help="torch.compile each block")
 option("--global-batch", type=int, default=24, help="samples per step, over all ranks")
-option("--accumulate", type=int, default=1, help="forward and backward passes per step: more need less memory")
+option("--accumulate", type=int, default=1, help="forward and backward passes per step; more passes need less memory")
 option("--data", help="a text file (default: the numbers from 0 to 19999)")
 option("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share, or a URL")
-option("--keep-every", type=int, help="also keep, for good, the checkpoint of every step that is a multiple of this")
+option("--keep-every", type=int, help="also keep permanently the checkpoint of every step that is a multiple of this")
 option("--log", help="a file for the loss of each step, as JSON lines")
 defaults = {"steps": 100, "save-every": 50, "keep": 3, "lr": 3e-3, "sequence": 64, "dim": 64, "heads": 4, "layers": 2, "seed": 0}
 for name, default in defaults.items():
@@ -134,7 +134,7 @@ class Checkpoints:
         step = together(lambda: mark.unlink() or max(self.complete(), default=0), shared, alone=True)
         if step:
             path = self.place / f"step-{step}"
-            together(lambda: self.read(path), f"{path} is damaged: remove it, and training goes on from the one before.")
+            together(lambda: self.read(path), f"{path} is damaged: remove it, and training resumes from the previous one.")
             self.progress.checkpoint(step, every=self.args.save_every)
         elif os.environ.get("SHUNTER_MUST_RESUME"):
             refuse(f"no complete checkpoint in {self.place} to resume from.")
@@ -235,7 +235,7 @@ def main():
         if step % 10 == 0 or step == args.steps:
             say(f"step {step} loss {loss:.4f}")
         if not loss < float("inf"):  # true for nan, too
-            refuse(f"the loss of step {step} is {loss}: go on from the newest checkpoint with a smaller --lr.")
+            refuse(f"the loss of step {step} is {loss}: resume from the newest checkpoint with a smaller --lr.")
         if stop or step == args.steps or step % args.save_every == 0:
             checkpoints.begin(step)
     checkpoints.finish()

@@ -86,7 +86,7 @@ def load(directory, batch):
         with np.load(place / "state.npz") as saved:
             weights, batch_of_saved = saved["weights"], int(saved["batch"])
     except Exception as error:
-        raise ValueError(f"{place} is damaged: remove it, and training goes on from the one before") from error
+        raise ValueError(f"{place} is damaged: remove it, and training resumes from the previous one") from error
     if batch_of_saved != batch:
         made_with = f"--global-batch {batch_of_saved}"
         raise ValueError(f"{place} was made with {made_with}, this run has {batch}; name another --checkpoint-dir")

@@ -40,7 +40,7 @@ parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.Ar
 parser.add_argument("--steps", type=int, default=100)
 parser.add_argument("--global-batch", type=int, default=64, help="samples of a step, all workers together")
 parser.add_argument("--lr", type=float, default=0.3, help="learning rate")
-parser.add_argument("--width", type=int, default=32, help="of the hidden layer")
+parser.add_argument("--width", type=int, default=32, help="width of the hidden layer")
 parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
 parser.add_argument("--save-every", type=int, default=50, help="steps between checkpoints")
 

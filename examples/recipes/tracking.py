@@ -104,7 +104,7 @@ class Tracking:
             self._is_on = False
             self._waiting.clear()
             if (code := self._process.wait()) != 0:  # else it has said why
-                say(f"the process that sends ended with {code}, so nothing more is logged")
+                say(f"the process that sends metrics ended with {code}, so nothing more is logged")
 
     def _write_steps(self):
         while self._waiting:
@@ -124,7 +124,7 @@ class Tracking:
                 yield name, float(value)
             except (TypeError, ValueError, RuntimeError) as error:  # of many elements, or of a lost GPU
                 self._dropped += 1
-                say(f"{name} is no number: {_text(error)}")
+                say(f"{name} is not a number: {_text(error)}")
 
     def _hear(self, progress):
         for line in self._process.stdout:
@@ -172,7 +172,7 @@ class Sender:
                 failures += 1
                 self._failed += 1
                 if failures == 1:
-                    say(f"{_text(error)}; the training goes on, and {WAITING_STEPS:,} steps wait at most")
+                    say(f"{_text(error)}; training continues, and at most {WAITING_STEPS:,} steps are buffered")
                 self._closing.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE))
                 if is_last:
                     time.sleep(0.5)

@@ -42,7 +42,9 @@ parser = argparse.ArgumentParser(allow_abbrev=False, formatter_class=argparse.Ar
 parser.add_argument("--rounds", type=int, default=40, help="trees")
 parser.add_argument("--depth", type=int, default=4, help="of a tree")
 parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-parser.add_argument("--data", help="a file of numbers, .npy: a row a sample, its label in the last column (default: made data)")
+parser.add_argument(
+    "--data", help="a .npy file of numbers: a row for each sample, its label in the last column (default: generated data)"
+)
 parser.add_argument("--checkpoint-dir", default=os.environ.get("SHUNTER_CHECKPOINT_DIR"), help="a directory that all nodes share")
 parser.add_argument("--save-every", type=int, default=10, help="rounds between checkpoints")
 

@@ -124,7 +124,7 @@ def test_what_only_the_program_can_refuse_is_its_sentence_and_one_command_clears
     goes_on = "--name lm -e SHUNTER_MUST_RESUME=true"
     refused(goes_on, "--dim 32 --steps 4", "was made with dim 16, this run has 32. Use 16, or another --checkpoint-dir.")
     next(saved.glob("step-2/*.distcp")).unlink()
-    refused(goes_on, "--dim 16 --steps 4", "step-2 is damaged: remove it, and training goes on from the one before.")
+    refused(goes_on, "--dim 16 --steps 4", "step-2 is damaged: remove it, and training resumes from the previous one.")
     if cluster.kind == "embedded":  # which also keeps checkpoints in directories of this machine, and looks into those itself
 
         def known(sentence: str) -> None:

@@ -130,4 +130,4 @@ async def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path: Path) -> 
     (step / ".metadata").write_bytes(METADATA)
     with pytest.raises(InputError, match="step-10 is damaged") as refusal:
         await require(options)
-    assert refusal.value.remedy == "Remove it, and training resumes from the one before."
+    assert refusal.value.remedy == "Remove it, and training resumes from the previous one."

@@ -327,7 +327,7 @@ REFUSED = {
     "no text": (change_nothing, ("--data", "/nowhere"), "'/nowhere'. Each node needs the file of --data"),
     "a text of less than a sample": (change_nothing, ("--data", "/dev/null"), "--data must have more bytes than --sequence"),
     "heads that do not fit": (change_nothing, ("--heads", 5), "Change --dim, --heads or --layers"),
-    "a loss that is not finite": (change_nothing, ("--lr", 1e30), "go on from the newest checkpoint with a smaller --lr"),
+    "a loss that is not finite": (change_nothing, ("--lr", 1e30), "resume from the newest checkpoint with a smaller --lr"),
 }
 
 

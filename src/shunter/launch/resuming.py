@@ -131,4 +131,6 @@ async def _require_saved_in_bucket(
 
 def _require_whole(option: str, place: str, step: str, fault: str) -> None:
     if fault:
-        raise InputError(f"{option}: {place}/{step} is damaged: {fault}.", "Remove it, and training resumes from the one before.")
+        raise InputError(
+            f"{option}: {place}/{step} is damaged: {fault}.", "Remove it, and training resumes from the previous one."
+        )

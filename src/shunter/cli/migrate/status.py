@@ -57,5 +57,5 @@ def show_progress(found: Progress) -> None:
     left = ", ".join(f"{count} {state}" for state, count in found.left.items())
     output().print(f"\n{counted(len(found.rows), 'job')} of the plan: {stages or 'none'}", soft_wrap=True)
     output().print(f"v1 jobs that are left: {left or 'none'}", soft_wrap=True)
-    print_list("made since the plan:", ((title, "") for title in found.unplanned))
-    print_list("begun and not ended; apply or roll back again:", ((step, "") for step in found.half_done))
+    print_list("created after the plan:", ((title, "") for title in found.unplanned))
+    print_list("interrupted; run apply or rollback again:", ((step, "") for step in found.half_done))

@@ -24,7 +24,7 @@ from shunter.operator.overview import FINISHED_STATES, overview
 
 Stage = Literal["to do", "half done", "made", "running", "finished", "compared", "not moved", "gone"]
 
-Past = Literal["", "begun", "made", "started"]
+Past = Literal["", "interrupted", "made", "started"]
 """The state of a job by the journal: nothing done, a step interrupted, its TrainJob created, or created and started."""
 
 
@@ -65,12 +65,12 @@ def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], tra
     jobs = {title_of(job): job for job in v1_jobs}
     created = created_train_jobs(plan.id, train_jobs)
     last = {record.step: record for record in records}
-    begun = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
+    interrupted = {record.job for record in last.values() if record.phase in ("intended", "undoing")}
     made = {record.job for record in last.values() if record.phase == "done" and record.kind == TRAIN_JOBS.kind}
     of_train_jobs = grouped_by((record for record in records if record.kind == TRAIN_JOBS.kind), lambda record: record.job)
     started = {job for job, steps in of_train_jobs.items() if was_started(steps)}
     rows = [
-        _row(item, wave.name, jobs.get(item.title), created.get(item.title), _past(item, begun, made, started))
+        _row(item, wave.name, jobs.get(item.title), created.get(item.title), _past(item, interrupted, made, started))
         for wave in plan.waves
         for item in wave.jobs
     ]
@@ -86,9 +86,9 @@ def progress(plan: Plan, records: Sequence[Record], v1_jobs: Iterable[Json], tra
     )
 
 
-def _past(item: Item, begun: Collection[str], made: Collection[str], started: Collection[str]) -> Past:
-    if item.title in begun:
-        return "begun"
+def _past(item: Item, interrupted: Collection[str], made: Collection[str], started: Collection[str]) -> Past:
+    if item.title in interrupted:
+        return "interrupted"
     return "started" if item.title in started else "made" if item.title in made else ""
 
 
@@ -109,7 +109,7 @@ class _Place(NamedTuple):
 
 
 def _place(item: Item, v1: str, train_job: Json | None, past: Past, queue: str) -> _Place:
-    if past == "begun":
+    if past == "interrupted":
         return _Place("half done", "apply again", "apply")
     if train_job is None and past == "started":
         if queue:
