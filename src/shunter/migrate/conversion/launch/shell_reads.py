@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_reads, shell
+from shunter.migrate.conversion.launch.hosts_file import adds_once
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.reads import (
@@ -167,6 +168,10 @@ def _read_command(
     """Reads a command that is piped a value, or none. Returns what it pipes on."""
     words = command.words
     if not words:
+        return None
+    if following is not None and adds_once(reading.text, command, following):
+        searched = (value for word in words[1:] for value in values_of(reading, word, depth))
+        _show(reading, (value for value in searched if value.name != HOSTS_FILE))
         return None
     name = program(words[0])
     if name in SETTERS and any(shell.assignment(word) for word in words[1:]):
