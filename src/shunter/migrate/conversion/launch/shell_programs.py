@@ -45,8 +45,8 @@ _AT_SEPARATORS = late_pattern(
 )
 """Commands that cut between the names of a list, or a port from its name, or take whole lines."""
 _REVERSE = late_pattern(
-    r"\bdig\s[^|;\n]*-x\b|\bgetent\s+a?hosts\s+[^|;\n]+\|[^|;\n]*(?:\$2|\$NF|-f\s*2)"
-    r"|\b(?:nslookup|host)\s+[^|;\n]*(?:\bhostname\s+-[iI]\b|\bIP\b|_IP\b|\d+\.\d+\.\d+\.\d+)"
+    r"\bdig\s[^|;\n]{0,400}-x\b|\bgetent\s+a?hosts\s[^|;\n]{1,400}\|[^|;\n]{0,400}(?:\$2|\$NF|-f\s?2)"
+    r"|\b(?:nslookup|host)\s[^|;\n]{0,400}(?:\bhostname\s{1,9}-[iI]\b|\bIP\b|_IP\b|(?:\d{1,3}\.){3}\d)"
 )
 
 

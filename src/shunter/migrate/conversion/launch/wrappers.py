@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
@@ -125,7 +124,7 @@ class UnwrappedCommand(NamedTuple):
 
 def program_name(word: str) -> str:
     """`/usr/bin/python3` is `python3`."""
-    return PurePosixPath(word).name or word
+    return word.rstrip("/").rpartition("/")[2] or word
 
 
 def is_wrapper(word: str) -> bool:
