@@ -24,7 +24,7 @@ _THEN = late_pattern(rf"{_UNSHOWN}[;\n]\s*then\s+(?P<opened>)")
 _ADDS = late_pattern(
     r"[ \t]*(?:>>|\|[ \t]*(?:sudo[ \t]+)?tee[ \t]+(?:-a|--append)[ \t])[ \t]*[\"']?/etc/hosts[\"']?(?=[\s;&|})]|\Z)"
 )
-_CLOSED = late_pattern(r"[ \t]*(?:>[ \t]*/dev/null[ \t]*)?\s*;?\s*(?:fi\b|\})")
+_CLOSED = late_pattern(r"(?:[ \t]*>[ \t]*/dev/null)?\s*(?:;\s*)?(?:fi\b|\})")
 _DECORATION = late_pattern(r"[\"'{}^]|\\[bs<>]\+?|\[\[:space:\]\][+*]?|\$?[\"']?\Z")
 """What a pattern has beside the name that it looks for, and how a variable may be written in two ways."""
 _OF_PODS = late_pattern(

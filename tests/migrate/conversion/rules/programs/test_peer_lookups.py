@@ -190,6 +190,10 @@ def test_pods_of_an_mpi_job_have_no_service_in_v1() -> None:
         "N=$(getent ahosts $PEERS | wc -l)\ntorchrun --nnodes=1:$N train.py",
         "WORLD_SIZE=$(getent ahosts $PEERS \\\n  | wc -l)",
         "A=$(getent ahosts $PEERS | wc -l)\nB=$((A * 8))\nC=$B\nexport WORLD_SIZE=$C",
+        "N=$(getent ahosts $SVC | wc -l); python train.py --batch-size $((256 / N))",
+        "N=$(getent ahosts $SVC | wc -l)\nper=$((256 / N))\nexec torchrun train.py --batch_size=$per",
+        'N=$(dig +short $SVC | wc -l); python train.py --lr $(echo "0.1 * $N" | bc)',
+        "SIZE=$(getent ahosts $SVC | wc -l)\npython train.py --size $SIZE",
     ],
 )
 def test_a_shell_that_takes_a_number_of_ranks_from_dns_is_refused(text: str) -> None:
@@ -210,6 +214,13 @@ def test_a_shell_that_takes_a_number_of_ranks_from_dns_is_refused(text: str) -> 
         'def count():\n    return len(socket.getaddrinfo(os.environ["PEERS"], 1))\n\nworld_size = count()',
         'def peers(name):\n    return socket.gethostbyname_ex(name)[2]\n\nworld_size = len(peers("bert-worker"))',
         'world_size: int = len(socket.getaddrinfo(os.environ["PEERS"], 1))',
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))\nmain(batch_size=256 // n)',
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))\noptimizer = SGD(model.parameters(), lr=0.1 * n)',
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))\nfor g in optimizer.param_groups:\n    g["lr"] *= n',
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))\nargs = {"per_device_train_batch_size": 256 // n}',
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))\nloader = DataLoader(data, 256 // n)',
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))\ndata = data.shuffle(9).batch(256 // n)',
+        'n = len(socket.getaddrinfo(os.environ["SVC"], 1))\ntrain(max_steps=100_000 // n)',
     ],
 )
 def test_python_that_takes_a_number_of_ranks_from_dns_is_refused(code: str) -> None:
@@ -237,6 +248,11 @@ def test_python_that_takes_a_number_of_ranks_from_dns_is_refused(code: str) -> N
         shell("until [ $num_hosts -ge 3 ]; do num_hosts=$(getent ahosts $SVC | wc -l); done"),
         shell("kafka-topics --num-partitions $(getent ahosts $BROKERS | wc -l)"),
         shell("NUM_SHARDS=$(dig +short $REDIS_HOST | wc -l)"),
+        shell("python train.py --batch-size $((64 * $(dig +short $BROKERS | wc -l)))"),
+        shell("SIZE=$(getent ahosts $SVC | wc -l); echo $SIZE; torchrun train.py"),
+        shell("N=$(getent ahosts $SVC | wc -l); python push.py --hosts $N --workers-seen=$N; torchrun train.py"),
+        python('import os, socket\nn = len(socket.getaddrinfo(os.environ["KAFKA"], 1))\nread(batch_size=64 * n)'),
+        python('import os, socket\nn = len(socket.getaddrinfo(os.environ["SVC"], 1))\nwait(timeout=60 * n, prefetch=2 * n)'),
         shell("N=$(getent ahosts $PEERS | wc -l); echo $N; N=$WORLD_SIZE; torchrun --nnodes=$N train.py"),
         shell('echo "usage: WORLD_SIZE=$(getent ahosts $PEERS | wc -l)"'),
         shell('EXPECTED=$WORLD_SIZE; FOUND=$(getent ahosts $PEERS | wc -l); echo "world_size=$EXPECTED found=$FOUND"'),

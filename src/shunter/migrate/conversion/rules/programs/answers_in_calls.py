@@ -39,6 +39,8 @@ _POSITIONS: Mapping[str, Mapping[int, str]] = {
     "linspace": {2: SHARE},
     "tensor_split": {1: SHARE},
     "islice": {3: SHARE},
+    "DataLoader": {1: "batch_size"},
+    "batch": {0: "batch_size"},
 }
 """Parameters of functions of PyTorch, TensorFlow, Hugging Face, NumPy and Python by their places."""
 

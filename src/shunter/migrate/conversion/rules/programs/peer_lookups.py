@@ -48,11 +48,12 @@ COUNTS = Topic(
     explanation=(
         "The program counts the addresses of a name in DNS, and takes the count for a number of processes or shards, or the "
         "position of an address for a rank: `WORLD_SIZE=$(getent ahosts JOB-worker | wc -l)`, `--nnodes=$N`, "
-        "`world_size=len(peers)`, `rank=peers.index(address)`, `files[rank::len(peers)]`, `rank * (len(files) // n)`; or a "
-        "comparison with an address chooses the rank: `[ $FIRST = $POD_IP ] && RANK=0`. In v1 each pod, but those of "
-        "an MPIJob, has a Service of its name, and JOB-worker is a name only where somebody made such a Service. In v2 the "
-        "headless service JOB has the addresses of all pods of the job, whatever their role, and the names of v1 have none. With "
-        "another count, ranks wait for peers that never come, or shards of the data are left out or read twice."
+        "`world_size=len(peers)`, `rank=peers.index(address)`, `files[rank::len(peers)]`, `rank * (len(files) // n)`; or sets "
+        "by it how each process trains: `batch_size=256 // n`, `lr * n`; or a comparison with an address chooses the rank: "
+        "`[ $FIRST = $POD_IP ] && RANK=0`. In v1 each pod, but those of an MPIJob, has a Service of its name, and JOB-worker is "
+        "a name only where somebody made such a Service. In v2 the headless service JOB has the addresses of all pods of the "
+        "job, whatever their role, and the names of v1 have none. With another count, ranks wait for peers that never come, "
+        "shards of the data are left out or read twice, or batches and learning rates have another size."
     ),
     remedy=(
         "Take the number from a variable that v1 and v2 both set, as WORLD_SIZE, which counts the Master too; suppress with "

@@ -1,4 +1,5 @@
-"""Which names mean a rank, or a number of ranks or shards, and what a program knows of the answers of a look-up in DNS."""
+"""Which names mean a rank, a number of ranks or shards, or a setting that is made of it; and what a program knows of the answers
+of a look-up in DNS."""
 
 from __future__ import annotations
 
@@ -17,6 +18,12 @@ _COUNT = late_pattern(
     re.IGNORECASE,
 )
 """A number of ranks or shards; `of_any`, one that services of other kinds have too."""
+_PER_PEER = late_pattern(
+    r"(?:^|[_-])(?:lr|learning[_-]?rate|bsz?|batch(?:[_-]?size)?|(?:grad(?:ient)?[_-])?acc(?:um(?:ulation)?)?[_-]?steps"
+    r"|steps[_-]?per[_-]?epoch|(?:max|train|num|total|n)[_-]?(?:steps|iters|iterations|epochs|samples))$|^--?size$",
+    re.IGNORECASE,
+)
+"""What a program sets by the number of its processes, or that number by a name of no more words: `--size`."""
 _KEY = late_pattern(r"([A-Za-z][\w.-]{0,60})[\"']?[ \t]?(?::|=)[ \t]?[\"']?(?:\d{1,4}:)?\Z")
 """A name in a text, before the value that it is given there."""
 _OPTION = late_pattern(r"(?<!\S)(--?[A-Za-z][\w-]{0,60})[ \t]+[\"']?(?:\d{1,4}:)?\Z")
@@ -43,15 +50,20 @@ NOTHING: Values = frozenset()
 
 
 def names_number(name: str) -> bool:
-    """Whether a variable, an argument or an option of that name says a rank, or a number of ranks or shards."""
+    """Whether a variable, an argument or an option of that name says a rank, or a number of ranks or shards, or how a program
+    trains by that."""
     last = name.lstrip("-").rpartition(".")[2]
-    return name == SHARE or bool(_COUNT.search(last)) or is_rank(last)
+    return name == SHARE or bool(_COUNT.search(last)) or is_rank(last) or _is_per_peer(name)
 
 
 def is_of_any_service(name: str) -> bool:
-    """Whether services of other kinds have such numbers too: a database has replicas, and work is shared out to them."""
+    """Whether services of other kinds have such numbers too: a database has replicas, and is sent work in shares and batches."""
     found = _COUNT.search(name.lstrip("-").rpartition(".")[2])
-    return name == SHARE or bool(found and found["of_any"])
+    return name == SHARE or bool(found and found["of_any"]) or _is_per_peer(name)
+
+
+def _is_per_peer(name: str) -> bool:
+    return bool(_PER_PEER.search(name.rpartition(".")[2]))
 
 
 def key_before(text: str) -> str:
