@@ -108,6 +108,8 @@ def test_what_supervisord_puts_in_is_told_of() -> None:
         python("train(world_size=sum(int(l.split('=')[1]) for l in open('/etc/mpi/hostfile')))"),
         python("hosts = [l.strip().split(' ')[0] for l in open('/etc/mpi/hostfile')]\ntrain(hosts[0], len(hosts))"),
         python("first = open('/etc/mpi/hostfile').read().splitlines()[0]"),
+        shell("N=$(wc -l < /etc/mpi/hostfile); python t.py --batch-size $((256 / N)) --size $N"),
+        python("train(lr=0.1 * sum(1 for _ in open('/etc/mpi/hostfile')))"),
     ],
 )
 def test_the_number_of_hosts_and_slots_of_an_mpi_job_is_the_same_in_v2(command: list[str]) -> None:
@@ -128,3 +130,31 @@ def test_the_number_of_hosts_and_slots_of_an_mpi_job_is_the_same_in_v2(command: 
 )
 def test_what_is_taken_out_of_the_names_of_hosts_decides(command: list[str]) -> None:
     assert "HOST009!" in limits(converted(command, "MPIJob"))
+
+
+RANK_OF_HOST = "read first rest < /etc/mpi/hostfile; export RANK=${first##*-}; python t.py"
+
+
+def of_hostfile(text: str, path: str = "/etc/mpi") -> list[str]:
+    """What limits the proof of a PyTorchJob that takes a rank from the hostfile of its own ConfigMap."""
+    container: Json = {"command": shell(RANK_OF_HOST), "volumeMounts": [{"name": "hosts", "mountPath": path}]}
+    volumes = [{"name": "hosts", "configMap": {"name": "settings"}}]
+    return limits(with_config_map(container, {"data": {"hostfile": text}}, volumes=volumes))
+
+
+def test_a_hostfile_of_the_job_itself_changes_where_it_lists_pods() -> None:
+    assert of_hostfile("bert-master-0 slots=8\nbert-worker-0 slots=8\n") == ["HOST005", "HOST009!"]
+    assert of_hostfile("gpu-0.example.org slots=8\ngpu-1.example.org slots=8\n") == []
+
+
+def test_a_hostfile_that_only_the_image_has_stays() -> None:
+    assert of_hostfile("bert-master-0 slots=8\n", path="/cfg") == ["HOST005"]
+    assert limits(converted(shell(RANK_OF_HOST))) == []
+    assert "HOST009!" in limits(converted(shell(RANK_OF_HOST), kind="MPIJob"))
+
+
+def test_a_hostfile_that_nobody_has_read_may_list_pods() -> None:
+    pod: Json = {"volumes": [{"name": "hosts", "configMap": {"name": "elsewhere"}}]}
+    conversion = converted(shell(RANK_OF_HOST), pod=pod, volumeMounts=[{"name": "hosts", "mountPath": "/etc/mpi/"}])
+    (found,) = (one for one in conversion.findings if one.topic.id == "HOST009")
+    assert "It lists" not in found.message

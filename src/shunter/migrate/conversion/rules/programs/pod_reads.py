@@ -7,11 +7,14 @@ warning; what decides by it may train something else, and blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
+from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.mounted_files import mounted_files
 from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads
 from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, UNREAD, is_for_a_name
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
@@ -94,6 +97,8 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
             # That a variable is told of the pod has a finding of its own (POD005, POD007), and addresses are there to be called.
             if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE, UNREAD) or _is_in_a_name(one, hosts)
         ]
+        if any(one.read.name == HOST_LIST for one in found) and not _lists_pods(draft, programs):
+            found = [one for one in found if one.read.name != HOST_LIST]
         if found and not is_asked:
             from shunter.migrate.pods.values import pod_values  # takes long to import, and few programs read a name
 
@@ -126,10 +131,20 @@ def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodV
     path, offset = place(programs, first.spot, first.spot.start)
     topic = DECIDES if deciding else READS
     message = _message(first, len(reads) - 1, of_pods, decides=bool(deciding))
-    if name == HOST_LIST and draft.hosts:
+    if name == HOST_LIST and draft.hosts and draft.kind == KIND.resource.kind:
         host = next(iter(draft.hosts))
         message += f" It lists {host.partition('.')[0]} in v1, and {draft.host(*draft.hosts[host])} in v2."
     draft.report(topic, path, message, remedy=_remedy(draft, programs) if deciding else "", offset=offset)
+
+
+def _lists_pods(draft: Draft, programs: Programs) -> bool:
+    """Whether /etc/mpi/hostfile may list pods of the job. The operators write it for MPIJobs alone; another job has the one that
+    it mounts itself, or that of its image."""
+    file = mounted_files(programs.container, programs.volumes, draft.texts_of).get(HOST_LIST)
+    if file is not None:
+        return any(host.partition(".")[0] in file.text for host in draft.hosts)
+    places = [str(mount.get("mountPath")) for mount in programs.container.get("volumeMounts") or ()]
+    return draft.kind == KIND.resource.kind or any(map(PurePosixPath(HOST_LIST).is_relative_to, places))
 
 
 def _is_in_a_name(one: PodRead, hosts: set[str]) -> bool:
