@@ -35,6 +35,10 @@ COMMANDS = {
         ],
     ),
     "double brackets": ("[[ $RANK == 0 && -f x ]] && python t.py", [["python", "t.py"]]),
+    "coprocesses": (
+        "coproc { ssh a ls; }; coproc W { cat; }; coproc ssh b; echo coproc",
+        [["ssh", "a", "ls"], ["cat"], ["ssh", "b"], ["echo", "coproc"]],
+    ),
     "a loop": ("for i in 1 2 3; do python t.py $i; done", [["python", "t.py", "$i"]]),
     "a loop that waits": (
         "until nslookup m; do sleep 1; done; python t.py",

@@ -18,7 +18,7 @@ _ASSIGNMENT = late_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
 _FUNCTION = late_pattern(
     r"(?<![\w$-])(?:function\s+(?P<named>[A-Za-z_][\w-]*)\s*(?:\(\s*\))?|(?P<name>[A-Za-z_][\w-]*)\s*\(\s*\))\s*\{(?=\s)"
 )
-_PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac"})
+_PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac", "coproc"})
 """Reserved words after which a command still begins."""
 _PIPE = late_pattern(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
 _SEPARATOR = "separator"
@@ -201,6 +201,7 @@ class _Parser:
         self._reading_loops: list[Loop] = []
         self._is_behind_loop = False
         self._inputs: list[Word] = []
+        self._is_coprocess = False
 
     def script(self) -> Script:
         mentioned = []
@@ -263,9 +264,12 @@ class _Parser:
         elif self._skipped_to:
             self._head.append(word)
             self._skip(literal)
+        elif self._is_coprocess and literal == "{" and len(self._words) == 1:
+            self._words.clear()  # the name of the coprocess
         elif self._words:
             self._words.append(word)
         elif literal in _PASSED_OVER:
+            self._is_coprocess = literal == "coproc"
             self._take_body(word, literal)
             self._cases -= literal == "esac" and self._cases > 0
         elif literal in {"for", "select", "case", "function", "[["}:
@@ -323,6 +327,7 @@ class _Parser:
         else:
             self._input_places.pop(len(self._commands), None)
             self._here_strings.pop(len(self._commands), None)
+        self._is_coprocess = False
         for collected in (self._words, self._assignments, self._outputs, self._inputs):
             collected.clear()
 

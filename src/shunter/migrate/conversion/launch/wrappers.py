@@ -25,7 +25,6 @@ _WRAPPERS: dict[str, _Wrapper] = {
     "nohup": _Wrapper(),
     "exec": _Wrapper(syntax("a")),
     "command": _Wrapper(),
-    "coproc": _Wrapper(),
     "watch": _Wrapper(syntax("n interval q equexit")),
     "builtin": _Wrapper(),
     "time": _Wrapper(syntax("o output f format")),

@@ -20,7 +20,7 @@ from shunter.migrate.conversion.launch.python_commands import commands, connecti
 from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.launch.shell import assignment, script
 from shunter.migrate.conversion.launch.shell_programs import SETTERS, program
-from shunter.migrate.conversion.launch.shell_starts import starts
+from shunter.migrate.conversion.launch.shell_starts import Start, starts
 from shunter.migrate.conversion.launch.shell_words import Lexer, Word
 from shunter.migrate.conversion.launch.understanding import Text
 from shunter.migrate.conversion.rules.programs.texts import all_programs, first_match, place, quoted
@@ -46,7 +46,7 @@ OWN_CLIENT = Topic(
 _TOOLS = frozenset({"ssh", "scp", "sftp", "rsync", "pdsh", "pssh", "parallel-ssh", "clush"})
 _NO_OPERAND = late_pattern(r"[=:,)!+|]|-V\b|(?:is|and|or|in|not|if|else)\b")
 """How a word begins behind a name that is no client's there: its version is asked for, or the text is of another language."""
-_KEPT = late_pattern(r"(?:/usr/bin/)?(?P<tool>ssh|scp|sftp)\b(?P<more>[^\n]*)")
+_KEPT = late_pattern(r"(?:/usr/bin/)?(?P<tool>ssh|scp|sftp|rsync|pdsh|pssh|parallel-ssh|clush)(?![\w-])(?P<more>[^\n]*)")
 """A command line that a shell's variable holds."""
 _LIBRARIES = frozenset({"paramiko", "fabric", "fabric2", "asyncssh", "pssh", "parallel_ssh", "pexpect.pxssh", "sh.ssh"})
 _CONNECTS = frozenset({"connect", "Connection", "Transport", "login", "ssh"})
@@ -145,7 +145,7 @@ def _clients(text: str, pod: _Pod) -> Iterator[_Client]:
 
 def _started(text: str) -> Iterator[_Client]:
     for start in starts(text, lambda word: program(word) in _TOOLS, _MENTION):
-        words = [word.literal or start.text[word.start : word.end] for word in start.words[1:]]
+        words = _written(start)
         tool = program(start.words[0])
         is_whole = start.text != text and not start.text[: start.words[0].start].strip()
         is_value = is_whole and tool == "ssh" and not _hosts(tool, words)  # rsh_agent 'ssh -p 22', rsync -e 'ssh -i key'
@@ -153,18 +153,25 @@ def _started(text: str) -> Iterator[_Client]:
             yield _Client(start.place, tool, words, start.is_own)
 
 
+def _written(start: Start) -> list[str]:
+    """The words behind the program, as far as they are known."""
+    return [word.literal or start.text[word.start : word.end] for word in start.words[1:]]
+
+
 def _kept(text: str) -> Iterator[_Client]:
-    """Those that a variable holds, where a command begins with it."""
+    """Those that a variable holds, once for each command that begins with it."""
     held = [(name, value, found) for name, value in _assigned(text) if (found := _KEPT.fullmatch(value.literal or ""))]
     if not held:
         return
     names = {name for name, *_ in held}
     begun = starts(text, lambda word: _variable(word) in names, re.compile("|".join(names)))
-    run = {_variable(start.words[0]) for start in begun}
+    behind: dict[str, list[list[str]]] = defaultdict(list)
+    for start in begun:
+        behind[_variable(start.words[0])].append(_written(start))
     for name, value, found in held:
-        if name in run:
-            more = [re.sub(r"[%{].*", "$", word) for word in found["more"].split()]
-            yield _Client(value.start - len(name) - 1, found["tool"], more)
+        more = [re.sub(r"[%{].*", "$", word) for word in found["more"].split()]
+        for words in behind[name]:
+            yield _Client(value.start - len(name) - 1, found["tool"], [*more, *words])
 
 
 def _assigned(text: str) -> Iterator[tuple[str, Word]]:
