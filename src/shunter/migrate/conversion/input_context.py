@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 import msgspec
@@ -50,6 +50,12 @@ class InputContext(msgspec.Struct, frozen=True):
     def find(self, kind: str, namespace: str, name: str) -> Json | None:
         """The object of that kind and name in the namespace; a manifest without a namespace may be for any."""
         return self.objects.get((kind, namespace, name)) or self.objects.get((kind, "", name))
+
+    def selectors(self, namespace: str) -> Iterator[tuple[str, Json]]:
+        """The Services that may be of the namespace: their names, and the labels that they select pods by."""
+        for (kind, place, name), found in self.objects.items():
+            if kind == "Service" and place in (namespace, ""):
+                yield name, _object(_object(found.get("spec")).get("selector"))
 
 
 def applied_to(namespace: str) -> str:

@@ -6,6 +6,10 @@ import pytest
 
 from migrate.conversion.rules.test_indirect_reads import converted, python, shell
 from shunter.api.meta import Json
+from shunter.migrate.conversion.input_context import context_of
+from shunter.migrate.conversion.one_job import convert
+from shunter.migrate.conversion.source.objects import SourceObject
+from shunter.migrate.options import Options
 
 ENVIRONMENT: list[Json] = [
     {"name": "JOB", "value": "bert"},
@@ -266,3 +270,32 @@ def test_python_that_takes_a_number_of_ranks_from_dns_is_refused(code: str) -> N
 )
 def test_a_count_that_is_only_waited_for_or_shown_is_a_warning(command: list[str]) -> None:
     assert not decided(command)
+
+
+@pytest.mark.parametrize(
+    ("selector", "is_told"),
+    [
+        ({"training.kubeflow.org/job-name": "bert", "training.kubeflow.org/replica-type": "worker"}, True),
+        ({"training.kubeflow.org/replica-type": "worker"}, True),
+        ({"training.kubeflow.org/job-name": "other"}, False),
+        ({"app": "bert"}, False),
+    ],
+)
+def test_a_service_of_the_input_is_known_by_what_it_selects(selector: Json, is_told: bool) -> None:
+    container = {
+        "name": "pytorch",
+        "image": "train:1",
+        "command": shell("N=$(getent ahosts trainers | wc -l)\ntrain --nnodes=$N"),
+    }
+    specs = {"Master": {"replicas": 1, "template": {"spec": {"containers": [container]}}}}
+    metadata = {"name": "bert", "namespace": "training"}
+    job: Json = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata}
+    source = SourceObject({**job, "spec": {"pytorchReplicaSpecs": specs}}, "job.yaml")
+    service: Json = {"apiVersion": "v1", "kind": "Service", "metadata": {**metadata, "name": "trainers"}}
+    context = context_of([source], [{**service, "spec": {"clusterIP": "None", "selector": selector}}])
+    found = [one.message for one in convert(source, Options(), context).findings if one.topic.id == "HOST029"]
+    assert len(found) == is_told
+    assert all(
+        "a Service that selects pods by labels of v1, which no pod of v2 has, and nnodes is made of" in one for one in found
+    )
+    assert not any(one.topic.id == "HOST029" for one in convert(source, Options(v1_labels=True), context).findings)

@@ -22,6 +22,7 @@ from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_p
 from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
+from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_TYPE
 
 PEERS = Topic(
     id="HOST028",
@@ -149,16 +150,21 @@ def _made(text: str, codes: Sequence[tuple[int, str]]) -> Found:
 def _message(draft: Draft, programs: Programs, line: str, look_up: _LookUp) -> str:
     name = look_up.name
     pods, first = len(draft.hosts), draft.host(programs.group, 0)
+    if name in _services(draft):
+        number = f", and {look_up.number} is made of their {_made_of(look_up)}" if look_up.number else ""
+        return f"{line} looks up {name}, a Service that selects pods by labels of v1, which no pod of v2 has{number}."
     hosts = [host for host in draft.hosts if name and host.startswith(f"{name}-")] or [*draft.hosts]
     what = f"{name}, which" if name else "a name that"
     in_v1 = "no Service for the pods of an MPIJob" if _is_mpi(draft) else f"a Service for each ({', '.join(hosts[:3])})"
-    number = (
-        f", and {look_up.number} is made of their {'order' if is_rank(look_up.number) else 'count'}" if look_up.number else ""
-    )
+    number = f", and {look_up.number} is made of their {_made_of(look_up)}" if look_up.number else ""
     return (
         f"{line} looks up {what} may stand for several pods{number}: v1 has {in_v1}, v2 "
         f"one of the name {draft.name} with {pods} address{'es' if pods > 1 else ''}, and {first} for the first pod."
     )
+
+
+def _made_of(look_up: _LookUp) -> str:
+    return "order" if is_rank(look_up.number) else "count"
 
 
 def _is_mpi(draft: Draft) -> bool:
@@ -248,7 +254,18 @@ def _peers(draft: Draft, text: _Text, word: str, *, is_counted: bool, is_listed:
 
 
 def _names(draft: Draft) -> set[str]:
-    return {draft.job.name, *(f"{draft.job.name}-{role.lower()}" for role in draft.job.replicas)}
+    return {draft.job.name, *(f"{draft.job.name}-{role.lower()}" for role in draft.job.replicas), *_services(draft)}
+
+
+def _services(draft: Draft) -> set[str]:
+    """Services of the input that select pods of the job by labels of v1."""
+    if draft.options.v1_labels:
+        return set()
+    return {
+        name
+        for name, selector in draft.surroundings.selectors(draft.source.namespace)
+        if selector.keys() & {JOB_NAME, REPLICA_TYPE, OPERATOR_NAME} and selector.get(JOB_NAME, draft.job.name) == draft.job.name
+    }
 
 
 def _resolved(text: _Text, word: str) -> tuple[str, bool]:
