@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 
 from migrate.conversion.rules.test_indirect_reads import converted, python, shell
-from shunter.migrate.conversion.launch import hosts_file, shell_programs
+from shunter.migrate.conversion.launch import shell_programs
 from shunter.migrate.conversion.launch.reads import TextLines
 from shunter.migrate.conversion.launch.shell_words import matching
 from shunter.migrate.conversion.rules import programs
@@ -215,7 +215,7 @@ def test_unbounded_patterns_are_recognised() -> None:
         pytest.param(container_names._log_pattern("bert", "master|worker"), id="a log"),
         pytest.param(container_names._OF_ANY_CONTAINER.pattern, id="any container"),
         pytest.param(shell_programs._REVERSE.pattern, id="the name of an address"),
-        pytest.param(hosts_file._ADDS.pattern, id="a line of /etc/hosts"),
+        pytest.param(shell_programs._ADDS.pattern, id="a line of /etc/hosts"),
     ],
 )
 def test_what_lies_between_two_words_has_an_end(pattern: str) -> None:

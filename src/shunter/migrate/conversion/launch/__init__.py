@@ -15,7 +15,6 @@ What programs read of their own pod (host name, rank, variables):
 reads, pod_reads      whether a program decides by what it reads, or shows it; all that a container reads
 shell_reads, shell_values, shell_programs, shell_starts    in shell text
 python_reads, python_sources, python_code, python_commands, inline_python, nested_programs    in Python
-hosts_file            lines that a shell text adds to /etc/hosts
 mentions              in texts of other languages
 
 Tests: tests/migrate/conversion/launch; what is read in test_reads.py there and in tests/scenarios/migrate/pod-reads.

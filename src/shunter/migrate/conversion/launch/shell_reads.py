@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_reads, shell
-from shunter.migrate.conversion.launch.hosts_file import adds_once
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.launch.mentions import mentions
 from shunter.migrate.conversion.launch.reads import (
@@ -38,6 +37,7 @@ from shunter.migrate.conversion.launch.shell_programs import (
     SEARCHERS,
     SETTERS,
     TESTS,
+    adds_once,
     asks,
     compared_with_local,
     cuts_names,
