@@ -64,6 +64,21 @@ async def test_following_crosses_a_rotation_and_ends_with_the_container(tmp_path
         assert await follower == "".join(f"{number}\n" for number in range(10))
 
 
+async def test_a_line_that_is_followed_while_it_is_written_has_one_timestamp(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path / "log"))
+    writer.write("stdout", b"x" * MAX_LINE)
+    over = False
+    blocks = read_log(tmp_path / "log", LogOptions(follow=True, timestamps=True), is_over=lambda: over)
+    begin = await anext(blocks)
+    writer.write("stdout", b"y\nz\n")
+    writer.close()
+    over = True
+    rest = b"".join([block async for block in blocks])
+    assert begin.partition(b" ")[2] == b"x" * MAX_LINE
+    first, second, _ = rest.split(b"\n")
+    assert (first, second.partition(b" ")[2]) == (b"y", b"z")
+
+
 def test_the_end_of_a_log_is_a_termination_message(tmp_path: Path) -> None:
     written(tmp_path / "log", b"".join(b"%d\n" % number for number in range(100)))
     assert last_lines(tmp_path / "log", lines=2, max_bytes=100) == "98\n99\n"

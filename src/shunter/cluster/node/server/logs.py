@@ -54,18 +54,19 @@ def last_lines(path: Path, *, lines: int, max_bytes: int) -> str:
         return ""
     with _Reader(path) as reader:
         kept = deque(reader.read(), maxlen=lines)
-    return b"".join(_rendered(kept, LogOptions()))[-max_bytes:].decode(errors="replace")
+    return b"".join(_Rendering().pieces(kept))[-max_bytes:].decode(errors="replace")
 
 
 async def _blocks(path: Path, options: LogOptions, is_over: Callable[[], bool]) -> AsyncIterator[bytes]:
+    rendering = _Rendering(timestamps=options.timestamps)
     with FileWatch(path.parent) as watch, _Reader(path) as reader:
         older = (record for file in reader.rotated_files() for record in _records(file.read_bytes()))
-        for block in _joined(_rendered(_wanted([*older, *reader.read()], options), options)):
+        for block in _joined(rendering.pieces(_wanted([*older, *reader.read()], options))):
             yield block
         while options.follow:
             # Asked before reading: what was written up to the end is then read below.
             finished = is_over()
-            fresh = b"".join(_rendered(reader.read(), options))
+            fresh = b"".join(rendering.pieces(reader.read()))
             if fresh:
                 yield fresh
             elif finished:
@@ -128,12 +129,19 @@ def _wanted(records: Iterable[Record], options: LogOptions) -> Iterable[Record]:
     return [record for whole in (*kept, *([line] if line else [])) for record in whole]
 
 
-def _rendered(records: Iterable[Record], options: LogOptions) -> Iterator[bytes]:
-    continued = False
-    for record in records:
-        prefix = record.stamp + b" " if options.timestamps and not continued else b""
-        yield prefix + record.text + (b"" if record.is_partial else b"\n")
-        continued = record.is_partial
+class _Rendering:
+    """Records as they are sent. A line whose parts are read at different times has one timestamp, at its beginning."""
+
+    def __init__(self, *, timestamps: bool = False) -> None:
+        self._timestamps = timestamps
+        self._is_continued = False
+
+    def pieces(self, records: Iterable[Record]) -> Iterator[bytes]:
+        """The next records of the log."""
+        for record in records:
+            prefix = record.stamp + b" " if self._timestamps and not self._is_continued else b""
+            self._is_continued = record.is_partial
+            yield prefix + record.text + (b"" if record.is_partial else b"\n")
 
 
 def _joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
