@@ -25,6 +25,7 @@ WRONG = {
     "a program that is not there": (("run", "train.py"), 2, "train.py: no such file"),
     "a file whose name is empty, as when a variable is not set": (("run", ""), 2, "error: nothing to run.\n"),
     "a program on no node": (("run", "-m", "train", "--nodes", "0"), 2, "--nodes is 0; it must be at least 1"),
+    "a program twice": (("run", "train.py", "train.py"), 2, "train.py is a program, but train.py was also given"),
     "a program and a manifest": (("run", "train.py", "binary"), 2, "train.py is a program, but binary was also given"),
     "an option of programs beside a manifest": (
         ("run", "binary", "--gpus", "1"),

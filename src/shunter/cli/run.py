@@ -111,11 +111,11 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
         *([f"--rerun {program.rerun}"] if program.rerun else []),
     ]
     if len(what) > 1:
-        others = [word for word in what if word not in programs_among(files)[:1]]
-        first = next(word for word in what if word not in others) if len(others) < len(what) else others.pop(0)
+        first = (programs_among(files) or what)[0]
+        what.remove(first)
         raise InputError(
-            f"{first} is a program, but {others[0]} was also given.",
-            f"Arguments of the program come after --, as in shunter run {first} -- {others[0]}; run manifests separately.",
+            f"{first} is a program, but {what[0]} was also given.",
+            f"Arguments of the program come after --, as in shunter run {first} -- {what[0]}; run manifests separately.",
         )
     if program.rerun and words is not None:
         raise InputError(f"--rerun {program.rerun} runs with the arguments of that job.", "Leave -- and what follows it out.")
