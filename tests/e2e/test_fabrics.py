@@ -114,7 +114,7 @@ def test_a_runtime_with_restarts_trains_and_the_network_that_nccl_names_is_descr
         (["--fabric", "efa", "--instance", "p5.48"], "Did you mean p5.48xlarge?"),
         (["--fabric", "eva"], "--fabric eva: unknown profile.\n       Did you mean efa?"),
         (["--instance", "p5.48xlarge"], "--instance p5.48xlarge needs --fabric."),
-        (["--restarts", "-1"], "--restarts is -1; it must be between 0 and"),
+        (["--restarts", "-1"], "--restarts is -1; it must be at least 0"),
         (["--restarts", "many"], "'many' is not a whole number"),
     ],
 )

@@ -14,8 +14,16 @@ TRAIN = Program(path="train.py")
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no node": ({"nodes": 0}, "--nodes is 0; it must be at least 1"),
     "fewer GPUs than none": ({"gpus": -1}, "--gpus is -1"),
-    "restarts below none": ({"restarts": -1}, "--restarts is -1; it must be between 0 and"),
-    "restarts that no field holds": ({"restarts": 2**31}, "--restarts is 2147483648"),
+    "restarts below none": ({"restarts": -1}, "--restarts is -1; it must be at least 0"),
+    "restarts that no field holds": ({"restarts": 2**31}, "--restarts is 2147483648; it must be at most 2,147,483,647"),
+    "nodes that no field holds": ({"nodes": 2**31}, "--nodes is 2147483648; it must be at most 2,147,483,647"),
+    "GPUs that no field holds": ({"gpus": 10**20}, "--gpus is 100000000000000000000; it must be at most"),
+    "processes that no field holds": ({"procs": 2**31}, "--procs is 2147483648; it must be at most"),
+    "memory in thousandths": (
+        {"memory": "16m"},
+        "--memory '16m' is 0.016 bytes, too little for any program. Write 16Gi",
+    ),
+    "memory without a unit": ({"memory": "16"}, "--memory '16' is 16 bytes, too little"),
     "no process": ({"procs": 0}, "--procs is 0"),
     "memory without a unit that is one": ({"memory": "16GB"}, "--memory '16GB' is not a quantity. Write 16Gi or 500Mi"),
     "CPUs without a number": ({"cpus": "lots"}, "--cpus 'lots' is not a quantity. Write 4 or 500m"),
@@ -28,6 +36,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a name that makes those of pods too long": ({"name": "a" * 51}, "--name 'a+' has 51 characters; .* Use at most 50"),
     "a label that is none": ({"labels": {"team": "a b"}}, "--label team=a b: a valid label must be"),
     "an image that is none": ({"image": "my image"}, "--image 'my image': an image is named like team/train:1"),
+    "two queues": (
+        {"queue": "a", "labels": {"kueue.x-k8s.io/queue-name": "b"}},
+        "--queue a and --label kueue.x-k8s.io/queue-name both name a queue. Leave one",
+    ),
     "a queue that is none": ({"queue": "a/b"}, "--queue 'a/b'"),
     "a variable twice": (
         {"environment": ({"name": "A", "value": "1"}, {"name": "A", "value": "2"})},

@@ -13,6 +13,7 @@ from shunter.api.names import config_key_faults, subdomain_faults
 from shunter.cluster.node.content.expansion import literal
 from shunter.errors import InputError
 from shunter.launch.checkpoints.places import read_place
+from shunter.launch.objects import CHECKPOINT_VARIABLE
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program
 from shunter.launch.tracking import tracking
 
@@ -42,6 +43,11 @@ def launch_options(
     """The options as values, of texts as the command and Python's `run` take them. `local_mlflow` is the address of the cluster's
     own MLflow server; variables of this process count where neither option nor variables name a server."""
     given = tuple(environment)
+    if checkpoints and any(variable["name"] == CHECKPOINT_VARIABLE for variable in given):
+        raise InputError(
+            f"--checkpoints {checkpoints} and the variable {CHECKPOINT_VARIABLE} both name a place for checkpoints.",
+            "Leave one of them out.",
+        )
     return LaunchOptions(
         program=program,
         nodes=nodes,
@@ -83,6 +89,8 @@ def variables(texts: Iterable[str], mine: Mapping[str, str]) -> list[Json]:
     found = []
     for text in texts:
         name, given, value = text.partition("=")
+        if not name:
+            raise InputError(f"--env {text!r} names no variable.", "Write it like KEY=VALUE.")
         if not given:
             if name not in mine:
                 raise InputError(
@@ -129,5 +137,7 @@ def labels(texts: Iterable[str]) -> dict[str, str]:
         key, given, value = text.partition("=")
         if not given:
             raise InputError(f"--label {text!r} has no value.", "Write it like team=vision.")
+        if key in found:
+            raise InputError(f"--label: {key} is given more than once.", "Leave all but one out.")
         found[key] = value
     return found

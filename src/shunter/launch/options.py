@@ -17,6 +17,7 @@ from shunter.api.names import (
     label_value_faults,
     subdomain_faults,
 )
+from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.errors import InputError
 from shunter.launch.fabric import Fabric
 from shunter.launch.secret_names import require_no_secrets
@@ -26,8 +27,11 @@ GRACE_SECONDS = 120
 """The grace period of jobs that keep checkpoints, unless one is given: the time to save one."""
 TORCHRUN_SECONDS = 20
 """How much earlier than the kubelet torchrun gives up on its processes, so that it can still say what happened."""
-MOST_RESTARTS = 2**31 - 1
+MOST = 2**31 - 1
+"""Of any number: the fields that hold them are int32."""
 _AMOUNTS = {"--cpus": "Write 4 or 500m.", "--memory": "Write 16Gi or 500Mi."}
+LEAST_MEMORY = 2**20
+"""In bytes. Less is another unit than was meant: m is a thousandth, and no unit is bytes."""
 LONGEST_NAME = 50
 """Of a job: the names of its pods, NAME-node-0-12-abcde, are host names, of at most 63 characters."""
 
@@ -111,8 +115,7 @@ class LaunchOptions:
 
     def __post_init__(self) -> None:
         for option, value, least in (("--nodes", self.nodes, 1), ("--gpus", self.gpus, 0), ("--procs", self.procs, 1)):
-            if value is not None and value < least:
-                raise InputError(f"{option} is {value}; it must be at least {least}.")
+            _require_number(option, value, least)
         require_restarts(self.restarts)
         for option, amount in (("--cpus", self.cpus), ("--memory", self.memory)):
             _require_quantity(option, amount)
@@ -129,6 +132,8 @@ class LaunchOptions:
             _require(f"--image {self.image!r}", image_faults(self.image), "")
         if self.queue:
             _require(f"--queue {self.queue!r}", label_value_faults(self.queue), "Name a LocalQueue.")
+            if QUEUE_LABEL in self.labels:
+                raise InputError(f"--queue {self.queue} and --label {QUEUE_LABEL} both name a queue.", "Leave one of them out.")
         if self.resume:
             _require_name(f"--resume {self.resume!r}", self.resume)
         names = [str(variable["name"]) for variable in self.environment]
@@ -173,8 +178,7 @@ def shutdown_seconds(grace: int) -> int:
 
 def require_restarts(number: int | None) -> None:
     """InputError for a number that no field holds."""
-    if number is not None and not 0 <= number <= MOST_RESTARTS:
-        raise InputError(f"--restarts is {number}; it must be between 0 and {MOST_RESTARTS:,}.")
+    _require_number("--restarts", number, 0)
 
 
 def require_unicode(what: str, text: str) -> None:
@@ -185,6 +189,13 @@ def require_unicode(what: str, text: str) -> None:
         raise InputError(
             f"{what} {os.fsencode(text)!r} is not UTF-8, as the texts of a job are.", "Rename or encode it."
         ) from error
+
+
+def _require_number(option: str, number: int | None, least: int) -> None:
+    if number is not None and number < least:
+        raise InputError(f"{option} is {number}; it must be at least {least}.")
+    if number is not None and number > MOST:
+        raise InputError(f"{option} is {number}; it must be at most {MOST:,}.")
 
 
 def _require(what: str, faults: list[str], remedy: str) -> None:
@@ -204,8 +215,10 @@ def _require_quantity(option: str, amount: Any) -> None:
         return
     remedy = _AMOUNTS[option]
     try:
-        is_positive = quantity.parse(amount) > 0
+        number = quantity.parse(amount)
     except ValueError as error:
         raise InputError(f"{option} {amount!r} is not a quantity.", remedy) from error
-    if not is_positive:
+    if number <= 0:
         raise InputError(f"{option} {amount!r} is not a positive quantity.", remedy)
+    if option == "--memory" and number < LEAST_MEMORY:
+        raise InputError(f"{option} {amount!r} is {float(number):g} bytes, too little for any program.", remedy)

@@ -16,7 +16,7 @@ from shunter.launch.code.delivery import ImageCode
 from shunter.launch.fabric import Fabric
 from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.runtimes.choice import NOT_EMBEDDED, Runtime, require_embedded, start_command
+from shunter.launch.runtimes.choice import NOT_EMBEDDED, Runtime, require_embedded, require_startable, start_command
 from shunter.operator.trainer.runtimes import shipped
 
 TORCH = Runtime("torch-distributed", "torch")
@@ -37,6 +37,13 @@ MPI = Runtime("deepspeed-distributed", "deepspeed")
 def test_torchrun_starts_what_is_more_than_one_process_a_node(options: dict[str, Any], is_torchrun: bool) -> None:
     command = start_command(TORCH, LaunchOptions(program=Program(path="train.py"), **options))
     assert ("torch.distributed.run" in " ".join(command)) == is_torchrun
+
+
+def test_a_variable_that_torchrun_sets_is_refused_where_it_would_be_ignored() -> None:
+    options = LaunchOptions(program=Program(path="train.py"), environment=({"name": "WORLD_SIZE", "value": "8"},))
+    with pytest.raises(InputError, match="--env WORLD_SIZE: runtime torch-distributed sets it for each process"):
+        require_startable(TORCH, options)
+    require_startable(Runtime("jax-distributed", "jax"), options)
 
 
 @pytest.mark.integration

@@ -113,8 +113,8 @@ def require_embedded(runtime: Runtime) -> None:
 
 
 def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
-    """InputError for what the runtime cannot do: python starts one process a node, and a TrainJob cannot choose
-    the image of mpirun's nodes."""
+    """InputError for what the runtime cannot do: python starts one process a node, a TrainJob cannot choose the image of mpirun's
+    nodes, and variables that torchrun sets for each process would be ignored."""
     if runtime.launcher == MPIRUN and options.image:
         raise InputError(
             f"--image {options.image}: a TrainJob sets the image of the pod with mpirun only, and the other nodes of runtime "
@@ -125,6 +125,12 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
         raise InputError(
             f"--fabric: its variables would not reach the processes that mpirun starts for runtime {runtime.name}.",
             "Write a TrainJob that passes them on: mpirun -x NAME.",
+        )
+    ignored = next((variable["name"] for variable in options.environment if variable["name"] in RANK_VARIABLES), "")
+    if runtime.launcher == TORCHRUN and ignored:
+        raise InputError(
+            f"--env {ignored}: runtime {runtime.name} sets it for each process, and the program would not see this value.",
+            "Leave it out; --nodes and --procs set the number of processes.",
         )
     if runtime.launcher != PYTHON:
         return
