@@ -7,6 +7,7 @@ missing_file.py    a file that the user names and that is not there
 did_you_mean.py    "Did you mean ...?" for a word that is not known
 disk.py            what must be on disk before the next step: files replaced whole, and synced
 lazy_names.py      names of a package that are imported when they are first asked for
+argument_types.py  arguments from Python, held to their annotations
 """
 
 __version__ = "0.1.0"

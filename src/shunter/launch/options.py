@@ -18,6 +18,7 @@ from shunter.api.names import (
     subdomain_faults,
 )
 from shunter.api.scheduling.kueue import QUEUE_LABEL
+from shunter.argument_types import require_types
 from shunter.errors import InputError
 from shunter.launch.fabric import Fabric
 from shunter.launch.secret_names import require_no_secrets
@@ -45,6 +46,7 @@ class Program:
     arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        require_types(Program, vars(self))
         require_unicode("the program", self.path or self.module)
         for argument in self.arguments:
             require_unicode("the program's argument", argument)
@@ -114,6 +116,7 @@ class LaunchOptions:
     """The fast network; see `fabric.find_fabric`."""
 
     def __post_init__(self) -> None:
+        require_types(LaunchOptions, vars(self))
         for option, value, least in (("--nodes", self.nodes, 1), ("--gpus", self.gpus, 0), ("--procs", self.procs, 1)):
             _require_number(option, value, least)
         require_restarts(self.restarts)

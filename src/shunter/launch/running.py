@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.argument_types import typed
 from shunter.cluster.lifecycle import start_default
 from shunter.cluster.target import Target, find_target, is_down
 from shunter.errors import InputError
@@ -39,8 +40,9 @@ class Outcome:
     message: str
 
 
+@typed
 def run(
-    program: str = "",
+    program: str | Path = "",
     *,
     module: str = "",
     args: Sequence[str] = (),
@@ -54,7 +56,7 @@ def run(
     env_from: Sequence[str] = (),
     image: str = "",
     runtime: str = "",
-    workdir: str = "",
+    workdir: str | Path = "",
     volumes: Sequence[str] = (),
     checkpoints: str = "",
     resume: str = "",
@@ -82,7 +84,7 @@ def run(
     """
     if bool(program) == bool(module):
         raise InputError(f"run: program={program!r} and module={module!r}.", "Name one of the two.")
-    chosen, root = program_of(program, module=module, arguments=args, workdir=workdir, is_in_image=no_code)
+    chosen, root = program_of(str(program), module=module, arguments=args, workdir=str(workdir), is_in_image=no_code)
     if mlflow == LOCAL:
         raise InputError(
             f"mlflow={LOCAL!r}: only the command shunter run starts that server.", "Give the address of one that runs."

@@ -8,6 +8,7 @@ import re
 from typing import Final, Literal, get_args
 
 from shunter.api.names import label_faults
+from shunter.argument_types import require_types
 from shunter.errors import InputError
 
 Optimizer = Literal["adamw", "adam8bit", "sgd", "adafactor"]
@@ -59,6 +60,7 @@ class SizeOptions:
             value, known = getattr(self, field), get_args(kind)
             if value not in known:
                 raise InputError(f"--{field} {value!r} is not known.", f"Use one of: {', '.join(known)}.")
+        require_types(SizeOptions, vars(self))
         for field, least in (
             ("seq", 0),
             ("batch", 1),

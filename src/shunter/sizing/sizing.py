@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from shunter.argument_types import typed
 from shunter.errors import InputError
 from shunter.sizing.config_json import read_shape
 from shunter.sizing.fits import MachineChoice, Verdict, best_choice, host_bytes
@@ -92,8 +93,9 @@ class Sizing:
         }
 
 
+@typed
 def size(
-    model: str = "",
+    model: str | Path = "",
     options: SizeOptions | None = None,
     *,
     parameters: str = "",
@@ -108,7 +110,7 @@ def size(
     bytes, time in seconds. Raises InputError for invalid input. Makes no network requests.
     """
     options = options or SizeOptions()
-    shape = _shape(model, parameters)
+    shape = _shape(str(model), parameters)
     options = completed(shape, options)
     chosen = list(instances) if instances is not None else chosen_instances(on)
     if not chosen:
