@@ -38,6 +38,9 @@ WRONG = {
         "--checkpoints 's3://' names no bucket.\n       Write s3://bucket/prefix.",
     ),
     "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty, as when a variable"),
+    "an empty option of another verb": (("size", "Llama-3.1-8B", "--on", ""), 2, "--on is empty, as when a variable"),
+    "an empty name of a cluster": (("delete", "j", "--context", ""), 2, "--context is empty, as when a variable of the shell"),
+    "an empty argument": (("checkpoints", ""), 2, "JOB is empty, as when a variable of the shell is not set.\n       Give it"),
     "an option that is nearly one": (("run", "train.py", "--node", "2"), 2, "no option --node.\n       Did you mean --nodes?"),
     "an option of the program itself": (
         ("run", "train.py", "--steps", "20"),

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from shunter import __version__
+from shunter.cli.options.command import ServerCommand
 from shunter.cli.options.lazy_group import Entry, LazyGroup
 from shunter.cli.options.run_command import RunCommand
 from shunter.errors import EnvironmentProblem, ShunterError
@@ -48,7 +49,7 @@ class Verbs(LazyGroup):
         ),
         "images": Entry("shunter.cli.images", "app", "Manage the environments that images map to on the embedded cluster."),
         "runtime": Entry("shunter.cli.runtime", "app", "Create runtimes with a fast network or with restarts."),
-        "operator": Entry("shunter.cli.operator", "operator", "Run the operator against any API server."),
+        "operator": Entry("shunter.cli.operator", "operator", "Run the operator against any API server.", {"cls": ServerCommand}),
         "node": Entry("shunter.cli.node", "node", "Join this machine to a cluster as a node."),
         "install": Entry("shunter.cli.install", "install", "Install the operator on a cluster, or upgrade it."),
         "uninstall": Entry("shunter.cli.install", "uninstall", "Uninstall the operator from a cluster."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from typer.core import TyperCommand
 
@@ -12,10 +12,13 @@ from shunter.errors import InputError
 class Command(TyperCommand):
     """Typer's command, but errors of its parser become InputError with a remedy."""
 
+    takes_empty: ClassVar[bool] = False
+    """Whether an empty text means the default."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Raises InputError for an unknown option, a value of the wrong type, and missing or extra arguments."""
+        """Raises InputError for an unknown option, a value of the wrong type, an empty one, and missing or extra arguments."""
         try:
-            return list(super().parse_args(ctx, list(args)))
+            rest = list(super().parse_args(ctx, list(args)))
         except Exception as error:
             # Typer contains its own copy of click, whose exceptions have no public name.
             if type(error).__name__ == "NoSuchOption":
@@ -25,6 +28,20 @@ class Command(TyperCommand):
             if sentence := incomplete(error):
                 raise InputError(sentence, f"See how it is written: {ctx.command_path} --help") from None
             raise
+        if not self.takes_empty:
+            self._require_values(ctx)
+        return rest
+
+    def _require_values(self, ctx: Any) -> None:
+        """InputError for an empty text that would count as not given: `--resume "$JOB"` without that variable would train from
+        nothing, and `--context "$CLUSTER"` use another cluster."""
+        for parameter in self.get_params(ctx):
+            is_given = ctx.get_parameter_source(parameter.name).name == "COMMANDLINE"
+            if is_given and ctx.params.get(parameter.name) == "" and not parameter.default:
+                raise InputError(
+                    f"{shown_name(parameter)} is empty, as when a variable of the shell is not set.",
+                    "Give it a value, or leave it out.",
+                )
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
         """The error for an option that the command does not have; `words` are all its arguments."""
@@ -33,6 +50,12 @@ class Command(TyperCommand):
         options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
         remedy = did_you_mean(nearest(missing, options, cutoff=0.75), f"See them: {ctx.command_path} --help")
         return InputError(f"no option {missing}.", remedy)
+
+
+class ServerCommand(Command):
+    """A command that manifests start, which may write an option without a value for its default."""
+
+    takes_empty = True
 
 
 def incomplete(error: Any) -> str:

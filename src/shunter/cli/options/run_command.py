@@ -19,15 +19,12 @@ class RunCommand(Command):
     """Separates the arguments after the first `--`, which the parser would take for manifests."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Stores the arguments after `--`, if any, in `ctx.meta[PROGRAM_ARGUMENTS]`. Raises InputError for an option
-        with an empty value."""
+        """Stores the arguments after `--`, if any, in `ctx.meta[PROGRAM_ARGUMENTS]`."""
         if "--" in args:
             at = args.index("--")
             ctx.meta[PROGRAM_ARGUMENTS] = args[at + 1 :]
             args = args[:at]
-        rest = list(super().parse_args(ctx, args))
-        require_values(ctx, self.get_params(ctx))
-        return rest
+        return super().parse_args(ctx, args)
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
         """As for any command; if a program was named, the remedy also says how to pass the option to the program."""
@@ -37,18 +34,6 @@ class RunCommand(Command):
         own = f"Options of the program itself come after --: shunter run {program[0]} -- {missing}"
         meant = f"{error.remedy} " if error.remedy.startswith("Did you mean") else ""
         return InputError(error.message, f"{meant}{own}")
-
-
-def require_values(ctx: Any, parameters: Sequence[Any]) -> None:
-    """InputError for an option with an empty value. It would count as not set: `--resume "$JOB"` without that variable
-    would train from nothing."""
-    for parameter in parameters:
-        name = parameter.name
-        if ctx.params.get(name) == "" and ctx.get_parameter_source(name).name == "COMMANDLINE":
-            option = max(parameter.opts, key=len)
-            raise InputError(
-                f"{option} is empty, as when a variable of the shell is not set.", "Give it a value, or leave it out."
-            )
 
 
 def program_arguments(ctx: typer.Context) -> list[str] | None:
