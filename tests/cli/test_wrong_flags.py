@@ -38,6 +38,8 @@ WRONG = {
         "--checkpoints 's3://' names no bucket.\n       Write s3://bucket/prefix.",
     ),
     "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty, as when a variable"),
+    "a duration of logs that is none": (("logs", "j", "--since", "1x"), 2, "--since: '1x' is not a duration.\n       Write it"),
+    "no time between two samples": (("doctor", "j", "--sample", "0"), 2, "--sample is 0; it must be more than 0 and at most 600"),
     "an empty option of another verb": (("size", "Llama-3.1-8B", "--on", ""), 2, "--on is empty, as when a variable"),
     "an empty name of a cluster": (("delete", "j", "--context", ""), 2, "--context is empty, as when a variable of the shell"),
     "an empty argument": (("checkpoints", ""), 2, "JOB is empty, as when a variable of the shell is not set.\n       Give it"),

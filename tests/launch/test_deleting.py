@@ -41,6 +41,15 @@ def test_pods_that_should_have_ended_are_their_nodes_matter() -> None:
     assert "node node-7 does not report it" in text
 
 
+def test_pods_that_were_on_no_node_are_not_a_nodes_matter() -> None:
+    nowhere = {**leaving("q", "2026-01-01T11:59:00Z"), "spec": {}}
+    assert waits_for(JOB, [nowhere], NOON, now=False)[1] == (
+        "PyTorchJob n/j waits for pod q, which should have terminated: the cluster has not removed what was on no node. "
+        "See: shunter describe j -n n"
+    )
+    assert "node node-7 does not report it" in waits_for(JOB, [nowhere, leaving("p", "2026-01-01T11:59:00Z")], NOON, now=False)[1]
+
+
 def test_without_pods_it_is_finalizers_or_the_cluster() -> None:
     assert waits_for(JOB, [pod("stays")], NOON, now=False)[0] == "cascade"
     kept = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["foregroundDeletion", "example.com/mine"]}}

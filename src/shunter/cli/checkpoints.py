@@ -45,7 +45,8 @@ def checkpoints(
     elif found:
         print_table(jobs_table(found))
     else:
-        say("no job has saved a checkpoint on this machine")
+        whose = f"no job of namespace {namespace}" if namespace else "no job"
+        say(f"{whose} has saved a checkpoint on this machine")
 
 
 def steps_table(steps: Sequence[SavedStep]) -> Table:

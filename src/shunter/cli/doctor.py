@@ -78,7 +78,7 @@ def doctor(
     if bool(job) == (from_ is not None):
         raise InputError("name either a job or, with --from, a directory.", "List jobs with: shunter jobs")
     if not 0 < sample <= 600:
-        raise InputError(f"--sample: {sample:g} is not between 0 and 600 seconds.", "Write it like --sample 5.")
+        raise InputError(f"--sample is {sample:g}; it must be more than 0 and at most 600 seconds.", "Write it like --sample 5.")
     if from_ is not None:
         if watch or record is not None:
             raise InputError("--from cannot be given with --watch or --record.", "Leave them out.")

@@ -59,7 +59,11 @@ def jobs(
         refuse_without_screen("Leave -w out.")
     target = connect(kubeconfig, context)
     if watch:
-        show_live(target.client, lambda: read(target, namespace), lambda listing, *size: screen(choice, listing, *size))
+        show_live(
+            target.client,
+            lambda: read(target, namespace),
+            lambda listing, width, height: screen(choice, listing, namespace, width, height),
+        )
         return
     found = asyncio.run(all_listed(target, namespace))
     rows = choice.chosen(found.rows, of=lambda row: row.job)
@@ -67,7 +71,7 @@ def jobs(
         print_as([row.as_json() for row in rows], form)
         return
     if not rows:
-        say(choice.empty_text(len(found.rows)))
+        say(choice.empty_text(len(found.rows), namespace))
         return
     print_table(table_of(rows))
     for note in notes(found):
@@ -123,11 +127,11 @@ def ranks(row: Row) -> str:
     return "/".join("?" if number is None else str(number) for number in (row.up, row.wanted))
 
 
-def screen(choice: JobChoice, found: Listing, width: int, height: int) -> list[RenderableType]:
-    """The list, with a line for each job, in at most `height` lines."""
+def screen(choice: JobChoice, found: Listing, namespace: str, width: int, height: int) -> list[RenderableType]:
+    """The list of a namespace, or of all if that is empty, with a line for each job, in at most `height` lines."""
     rows = choice.chosen(found.rows, of=lambda row: row.job)
     if not rows:
-        return [choice.empty_text(len(found.rows))]
+        return [choice.empty_text(len(found.rows), namespace)]
     missing = [cut(Text(note, style="dim"), width) for note in notes(found)]
     return [*screen_list(rows, width, height - len(missing), "narrow the list with --state, --kind or -n"), *missing]
 

@@ -169,11 +169,15 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
     leaving = [pod for pod in pods if pod["metadata"].get("deletionTimestamp")]
     late = [pod for pod in leaving if (at - (moment(pod["metadata"]["deletionTimestamp"]) or at)).total_seconds() > LATE_SECONDS]
     if late:
-        nodes = sorted({str(pod["spec"].get("nodeName", "")) for pod in late})
-        return "late", (
-            f"{title} waits for {named(late)}, which should have terminated: node {', '.join(nodes)} does not "
-            f"report it. See: kubectl get nodes"
+        nodes = sorted({node for pod in late if (node := pod["spec"].get("nodeName"))})
+        reason = (
+            f"{noun(len(nodes), 'node')} {listed(nodes)} {noun(len(nodes), 'does', 'do')} not report it. See: kubectl get nodes"
         )
+        if not nodes:
+            metadata = job["metadata"]
+            see = f"shunter describe {metadata['name']} -n {metadata['namespace']}"
+            reason = f"the cluster has not removed what was on no node. See: {see}"
+        return "late", f"{title} waits for {named(late)}, which should have terminated: {reason}"
     if leaving:
         grace = max(pod["metadata"].get("deletionGracePeriodSeconds") or 0 for pod in leaving)
         hint = "" if now else "; --now gives them a second"

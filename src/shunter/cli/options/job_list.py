@@ -78,13 +78,14 @@ class JobChoice(NamedTuple):
             case Order.ran:
                 return (-ran_seconds(job), named)
 
-    def empty_text(self, total: int) -> str:
-        """The message if none of `total` jobs is listed."""
+    def empty_text(self, total: int, namespace: str) -> str:
+        """The message if none of the `total` jobs of a namespace, or of all if that is empty, is listed."""
         if total == 1:
             return "the only job is not of that state or kind"
         if total:
             return f"none of the {total} jobs is of that state or kind"
-        return "no jobs; run one with: shunter run FILE"
+        where = f" in namespace {namespace}" if namespace else ""
+        return f"no jobs{where}; run one with: shunter run FILE"
 
 
 def kind_named(text: str) -> str:

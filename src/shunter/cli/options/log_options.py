@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
 import typer
 
 from shunter.api.core import container_statuses
-from shunter.api.formats.durations import seconds
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.pods.log_reading import LogPart
+from shunter.launch.option_texts import duration
 
 TailOption = Annotated[
     int, typer.Option("--tail", min=-1, help="Number of lines to show from the end of each container log; -1 means all.")
@@ -34,17 +33,11 @@ class LogOptions(NamedTuple):
         """The part of the logs to request. Raises InputError for options that exclude each other, and an invalid duration."""
         if self.previous and follow:
             raise InputError("--previous containers have ended and cannot be followed.", "Leave --follow or --previous out.")
-        since = None
-        if self.since:
-            # Rounded up, as by kubectl: half a second becomes one.
-            since = math.ceil(seconds(self.since))
-            if since < 1:
-                raise InputError(f"--since {self.since} is not a positive duration.", "Write it like 10s, 5m or 1h30m.")
         return LogPart(
             previous=self.previous,
             timestamps=self.timestamps,
             tail_lines=None if self.tail < 0 else self.tail,
-            since_seconds=since,
+            since_seconds=duration("--since", self.since),
         )
 
 

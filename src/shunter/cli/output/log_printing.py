@@ -94,6 +94,8 @@ def no_lines(job: Json, pods: Sequence[Json], options: LogOptions) -> str:
             f"no container of job {name!r} has run before: none was restarted in its pod. "
             "The logs of a pod that was replaced are deleted with it."
         )
+    if options.tail == 0:
+        return "--tail 0 shows no line that is there already"
     if options.since:
         return f"no line was written in the last {options.since}"
     return f"the pods of job {name!r} have printed nothing{'' if overview(job).is_finished else ' yet'}"
