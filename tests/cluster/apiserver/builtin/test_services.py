@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
+from shunter.cluster.apiserver.builtin import services
 
 Write = Callable[..., Any]
 
@@ -53,6 +54,27 @@ def test_addresses_and_node_ports_are_given_out_once(write: Write) -> None:
     assert first["spec"]["clusterIP"] != second["spec"]["clusterIP"]
     assert node_ports(first) != node_ports(second)
     assert 30000 <= node_ports(second)[0] <= 32767  # type: ignore[operator]
+
+
+class Unread:
+    """Objects of which none may be looked at."""
+
+    def get(self, *_: object) -> Json | None:
+        raise AssertionError("looked at another object")
+
+    def all(self, *_: object) -> list[Json]:
+        raise AssertionError("looked at all Services")
+
+
+def test_a_service_that_asks_for_nothing_new_is_compared_with_no_other(write: Write) -> None:
+    """Each of 10,000 jobs has headless Services: reading all Services for each would take the square of that."""
+    review = services.kind().review
+    assert review is not None
+    headless, exposed = made(write, clusterIP="None"), made(write, type="NodePort")
+    review(headless, None, Unread())
+    review(exposed, exposed, Unread())
+    with pytest.raises(AssertionError, match="all Services"):
+        review(exposed, None, Unread())
 
 
 def test_an_address_that_another_service_has_is_refused(write: Write) -> None:

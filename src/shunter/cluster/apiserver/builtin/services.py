@@ -171,20 +171,25 @@ def _is_accessible(spec: Json) -> bool:
 
 
 def _review(service: Json, old: Json | None, objects: Objects) -> None:
-    """Refuses an address or a node port that another Service has."""
+    """Refuses an address or a node port that another Service has. Looks at others only if the Service asks for a new one: most,
+    those of jobs, are headless."""
     spec, before = service["spec"], old["spec"] if old is not None else {}
+    address = spec.get("clusterIP", "None")
+    is_new_address = address not in ("None", before.get("clusterIP"))
+    own = {0, None, *(port.get("nodePort") for port in before.get("ports", ()))}
+    new_ports = [(index, port["nodePort"]) for index, port in enumerate(spec.get("ports", ())) if port.get("nodePort") not in own]
+    if not (is_new_address or new_ports):
+        return
     others = [one["spec"] for one in objects.all(SERVICES) if one["metadata"].get("uid") != service["metadata"].get("uid")]
     errors: list[FieldError] = []
-    address = spec.get("clusterIP", "None")
-    if address not in ("None", before.get("clusterIP")) and any(address == other.get("clusterIP") for other in others):
+    if is_new_address and any(address == other.get("clusterIP") for other in others):
         detail = f"failed to allocate IP {address}: provided IP is {_ALLOCATED}"
         errors.append(invalid("spec.clusterIPs", spec.get("clusterIPs", [address]), detail))
-    own = {port.get("nodePort") for port in before.get("ports", ())}
-    taken = {port["nodePort"] for other in others for port in other.get("ports", ()) if port.get("nodePort")} - own
+    taken = {port.get("nodePort") for other in others for port in other.get("ports", ())}
     errors += [
-        invalid(f"spec.ports[{index}].nodePort", port["nodePort"], f"provided port is {_ALLOCATED}")
-        for index, port in enumerate(spec.get("ports", ()))
-        if port.get("nodePort") in taken
+        invalid(f"spec.ports[{index}].nodePort", number, f"provided port is {_ALLOCATED}")
+        for index, number in new_ports
+        if number in taken
     ]
     if errors:
         raise status.invalid("", SERVICES.kind, service["metadata"].get("name", ""), errors[:1])
