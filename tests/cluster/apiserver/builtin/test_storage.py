@@ -80,6 +80,9 @@ def test_a_claim_grows_where_its_class_allows_it(write: Write) -> None:
     classes = [storage_class("grows", allowVolumeExpansion=True), storage_class("stays")]
     assert write(resized(old, "2Gi"), old, stored=classes).code == 200
     assert write(resized(old, "1024Mi"), old, stored=[]).code == 200, "the same size in other words"
+    assert write(resized(old, "512Mi"), old, stored=classes).code == 200, "what it asked for and has not got"
+    old["status"]["capacity"] = {"storage": "512Mi"}
+    assert write(resized(old, "513Mi"), old, stored=classes).code == 200
     shrunk = write(resized(old, "512Mi"), old, stored=classes)
     assert (shrunk.code, "field can not be less than status.capacity" in shrunk.message) == (422, True)
 

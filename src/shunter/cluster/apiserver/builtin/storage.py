@@ -145,7 +145,9 @@ def _claim_update_errors(spec: Json, old: Json) -> list[FieldError]:
     new_size, old_size = _requested({"spec": spec}), _requested(old)
     if new_size != old_size and old["status"].get("phase") != "Bound":
         return [forbidden("spec", _CLAIM_IS_IMMUTABLE)]
-    if new_size < old_size:
+    # A claim that could not grow may be asked for less again, though not for what it has.
+    capacity = parse((old["status"].get("capacity") or {}).get("storage", 0))
+    if new_size < old_size and new_size <= capacity:
         detail = "field can not be less than status.capacity"
         return [forbidden("spec.resources.requests.storage", detail)]
     return []
