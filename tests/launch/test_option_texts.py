@@ -17,8 +17,6 @@ TEXTS: dict[str, tuple[Any, str]] = {
         lambda: require_understood([], "", "", "Team_A"),
         "namespace 'Team_A': at most 63 lower case letters, digits and '-' only, as in team-a",
     ),
-    "a duration that is none": (lambda: option_texts.duration("--grace", "5"), "--grace: '5' is not a duration"),
-    "no time at all": (lambda: option_texts.duration("--deadline", "0s"), "--deadline: '0s' is not a positive duration"),
     "a variable that is not mine": (
         lambda: option_texts.variables(["TOKEN"], {}),
         "--env TOKEN: no such variable",
@@ -44,8 +42,6 @@ def test_texts_that_are_not_understood_are_refused(read: Any, message: str) -> N
 
 
 def test_texts_are_read() -> None:
-    assert option_texts.duration("--grace", "1m30s") == 90
-    assert option_texts.duration("--grace", "") is None
     mine = {"HOME": "/root"}
     assert option_texts.variables(["A=b=c", "HOME", "E="], mine) == [
         {"name": "A", "value": "b=c"},

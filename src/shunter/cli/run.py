@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from shunter.api.formats.counts import count
+from shunter.api.formats.durations import option_seconds
 from shunter.cli.clusters import warm_modules, warn_of_disk
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.options.program_options import ProgramOptions
@@ -23,7 +24,6 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.fabrics.settings import verdicts_of
 from shunter.kube.manifests import Manifest, load
 from shunter.launch.applying import apply_all
-from shunter.launch.option_texts import duration
 
 NO_FILES: list[str] = []
 _SHELL = "Start the Python program that it starts, or put the command into a TrainJob: spec.trainer.command"
@@ -65,7 +65,7 @@ def run(
     not end before the timeout, 2 invalid input, 3 no cluster.
     """
     words = program_arguments(ctx)
-    limit = duration("--timeout", timeout)
+    limit = option_seconds("--timeout", timeout)
     modules = warm_modules(warm)
     if "" in files or not (files or words or program.module or program.rerun):
         raise InputError("nothing to run.", "Name a program or manifests: shunter run train.py, shunter run job.yaml")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 import posixpath
 from collections.abc import Iterable, Mapping
 
-from shunter.api.formats.durations import seconds
+from shunter.api.formats.durations import option_seconds
 from shunter.api.meta import Json
 from shunter.api.names import config_key_faults, subdomain_faults
 from shunter.cluster.node.content.expansion import literal
@@ -61,26 +60,13 @@ def launch_options(
         volumes=tuple(map(volume, volumes)),
         checkpoints=read_place(checkpoints) if checkpoints else None,
         resume=resume,
-        grace_seconds=duration("--grace", grace),
+        grace_seconds=option_seconds("--grace", grace),
         queue=queue,
         labels=dict(labels),
-        deadline_seconds=duration("--deadline", deadline),
+        deadline_seconds=option_seconds("--deadline", deadline),
         tracking=tracking(mlflow, given, os.environ, local=local_mlflow),
         restarts=restarts,
     )
-
-
-def duration(option: str, text: str) -> int | None:
-    """Whole seconds, rounded up, of a text such as 90s, 10m or 1h30m; None for an empty one."""
-    if not text:
-        return None
-    try:
-        length = seconds(text)
-    except InputError as error:
-        raise InputError(f"{option}: {error.message}", error.remedy) from error
-    if length <= 0:
-        raise InputError(f"{option}: {text!r} is not a positive duration.", "Write it like 90s or 10m.")
-    return math.ceil(length)
 
 
 def variables(texts: Iterable[str], mine: Mapping[str, str]) -> list[Json]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.formats.durations import seconds
+from shunter.api.formats.durations import option_seconds, seconds
 from shunter.errors import InputError
 
 
@@ -21,3 +21,15 @@ def test_a_text_that_is_no_duration_is_refused_with_an_example(text: str) -> Non
     with pytest.raises(InputError, match=f"'{text}' is not a duration") as refusal:
         seconds(text)
     assert refusal.value.remedy == "Write it like 15s or 1m30s."
+
+
+def test_the_seconds_of_an_option_are_rounded_up_and_none_where_it_is_not_given() -> None:
+    assert option_seconds("--grace", "1m30s") == 90
+    assert option_seconds("--grace", "1ms") == 1
+    assert option_seconds("--grace", "") is None
+
+
+@pytest.mark.parametrize(("text", "fault"), [("5", "'5' is not a duration"), ("0s", "'0s' is not a positive duration")])
+def test_an_option_that_is_no_positive_duration_is_refused_by_its_name(text: str, fault: str) -> None:
+    with pytest.raises(InputError, match=f"--grace: {fault}"):
+        option_seconds("--grace", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from shunter.errors import InputError
@@ -16,3 +17,17 @@ def seconds(text: str) -> float:
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise InputError(f"{text!r} is not a duration.", "Write it like 15s or 1m30s.")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def option_seconds(option: str, text: str) -> int | None:
+    """Whole seconds, rounded up, of the value of an option, such as 90s, 10m or 1h30m; None for an empty one. InputError, with
+    the option's name, for what is no positive duration."""
+    if not text:
+        return None
+    try:
+        length = seconds(text)
+    except InputError as error:
+        raise InputError(f"{option}: {error.message}", error.remedy) from error
+    if length <= 0:
+        raise InputError(f"{option}: {text!r} is not a positive duration.", "Write it like 90s or 10m.")
+    return math.ceil(length)

@@ -8,10 +8,10 @@ from typing import Annotated, NamedTuple
 import typer
 
 from shunter.api.core import container_statuses
+from shunter.api.formats.durations import option_seconds
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.pods.log_reading import LogPart
-from shunter.launch.option_texts import duration
 
 TailOption = Annotated[
     int, typer.Option("--tail", min=-1, help="Number of lines to show from the end of each container log; -1 means all.")
@@ -37,7 +37,7 @@ class LogOptions(NamedTuple):
             previous=self.previous,
             timestamps=self.timestamps,
             tail_lines=None if self.tail < 0 else self.tail,
-            since_seconds=duration("--since", self.since),
+            since_seconds=option_seconds("--since", self.since),
         )
 
 
