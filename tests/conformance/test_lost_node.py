@@ -22,8 +22,15 @@ COLLECTED_SECONDS = 150.0
 
 
 @pytest.fixture
-def cluster(control_plane: ControlPlane) -> Iterator[RealCluster]:
-    running = RealCluster(control_plane)
+def plane(tmp_path: Path) -> Iterator[ControlPlane]:
+    """Of its own: on that of the worker the tests of tests/e2e may have an operator and a node."""
+    with ControlPlane(tmp_path / "plane") as started:
+        yield started
+
+
+@pytest.fixture
+def cluster(plane: ControlPlane) -> Iterator[RealCluster]:
+    running = RealCluster(plane)
     try:
         running.up()
         running.create_namespace(NAMESPACE)
@@ -34,8 +41,8 @@ def cluster(control_plane: ControlPlane) -> Iterator[RealCluster]:
 
 
 @pytest.fixture
-def other_node(control_plane: ControlPlane, tmp_path: Path) -> Iterator[ProcessNode]:
-    node = ProcessNode(control_plane, tmp_path / "node")
+def other_node(plane: ControlPlane, tmp_path: Path) -> Iterator[ProcessNode]:
+    node = ProcessNode(plane, tmp_path / "node")
     node.start()
     yield node
     if node.is_running:
