@@ -23,7 +23,8 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     if request.config.getoption("cluster") == "real":
         running = RealCluster(request.getfixturevalue("control_plane"))
     else:
-        options = ["--autoscaler-sync-period=2", "--warm", request.config.getoption("--warm")]
+        warm = request.config.getoption("--warm")
+        options = ["--autoscaler-sync-period=2", *(["--warm", warm] if warm else [])]
         running = EmbeddedCluster(tmp_path_factory.mktemp("cluster") / "state", options=options)
     try:
         running.up()
