@@ -22,7 +22,7 @@ def test_a_taken_port_is_named(api_server: RunningApiServer, tmp_path: Path) -> 
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
     assert f"API server on 127.0.0.1:{port} of {tmp_path}" in done.stderr
-    assert "address already in use" in done.stderr
+    assert "Address already in use" in done.stderr
     assert "Traceback" not in done.stderr
 
 
