@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from shunter.cluster.credentials import prepare_credentials
 from shunter.cluster.free_ports import free_port
-from shunter.cluster.lifecycle import prepare_credentials
 from shunter.cluster.state_dir import StateDir
 
 READY_SECONDS = 30.0

@@ -15,34 +15,13 @@ from typing import Any
 
 import pytest
 
+from cluster.prepared_state import prepared
 from full_disk import SmallDisk
 from shunter.cluster import lifecycle, mlflow_server, supervisor
 from shunter.cluster.free_ports import free_port, is_free
 from shunter.cluster.state_dir import Record, StateDir
 from shunter.errors import EnvironmentProblem
 from shunter.kube.tls import certificates
-
-
-def prepared(tmp_path: Path, port: int = 12345) -> StateDir:
-    state = StateDir(tmp_path / "state")
-    state.create()
-    lifecycle.prepare_credentials(state, port)
-    return state
-
-
-def test_credentials_are_private_and_survive_a_restart(tmp_path: Path) -> None:
-    state = prepared(tmp_path)
-    secret = (state.kubeconfig, state.tokens, state.pki / "ca.key", state.component_kubeconfig("operator"))
-    assert {path.stat().st_mode & 0o777 for path in secret} == {0o600}
-    before = [path.read_bytes() for path in secret]
-    lifecycle.prepare_credentials(state, 12345)
-    assert [path.read_bytes() for path in secret] == before
-
-
-def test_the_server_certificate_lasts_as_long_as_its_authority(tmp_path: Path) -> None:
-    pki = prepared(tmp_path).pki
-    ends = [certificates.expires_at((pki / name).read_bytes()) for name in ("server.crt", "ca.crt")]
-    assert abs(ends[0] - ends[1]) < timedelta(minutes=1)
 
 
 def described_operator(state: StateDir) -> dict[str, Any]:
@@ -63,21 +42,6 @@ def test_the_operator_serves_webhooks_and_status_server_with_the_certificate_mad
     hosts = [options["webhook_host"], options["status_server_host"]]
     assert certificates.fault_of(pair, authorities, hosts, datetime.now(UTC)) == ""
     assert certificates.expires_at(pair.certificate) > datetime.now(UTC) + timedelta(days=3000)
-
-
-def test_a_state_directory_without_a_certificate_of_the_operator_is_given_one(tmp_path: Path) -> None:
-    state = prepared(tmp_path)
-    server, made = (state.pki / "server.crt").read_bytes(), state.operator_certificate / "tls.crt"
-    made.unlink()  # as an older version, or a start that was killed, leaves it
-    lifecycle.prepare_credentials(state, 12345)
-    assert made.exists()
-    assert (state.pki / "server.crt").read_bytes() == server
-    assert (state.operator_certificate / "ca.crt").read_bytes() == (state.pki / "ca.crt").read_bytes()
-
-
-def test_every_component_has_a_token_of_its_own(tmp_path: Path) -> None:
-    tokens = json.loads(prepared(tmp_path).tokens.read_text())
-    assert sorted(entry["user"] for entry in tokens.values()) == ["admin", "agent", "operator"]
 
 
 @pytest.mark.integration

@@ -4,6 +4,7 @@ Three processes that meet only over HTTP: the API server, the operator, and the 
 
 apiserver/, controllers/, node/    see there; agent.py: the process of the latter two
 lifecycle.py, supervisor.py    `up` and `down`; the process that keeps the others alive
+credentials.py                 keys, certificates, tokens and kubeconfigs of a cluster
 state_dir.py, disk_space.py, free_ports.py    where it keeps everything; the warning when the disk is nearly full; ports
 target.py, namespaces.py       which cluster is meant when none is named; a namespace that is named is created
 image_builds.py                `images build`: environments that stand for images

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 import signal
 import ssl
 import subprocess
@@ -23,13 +22,11 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.cluster import mlflow_server, supervisor
+from shunter.cluster.credentials import HOST, STATUS_SERVER_NAME, prepare_credentials
 from shunter.cluster.free_ports import free_port, is_free
 from shunter.cluster.state_dir import Record, StateDir, default_state_dir, write_private
 from shunter.errors import EnvironmentProblem
 
-HOST = "127.0.0.1"
-STATUS_SERVER_NAME = "shunter-webhook.shunter-system.svc"
-"""Under which pods reach the operator's status server, as on a cluster where it is installed."""
 DEFAULT_FEATURE_GATES = "TrainJobStatus=true"
 """Off in the operator, as upstream's. Here only the user's own jobs are changed by it, and their programs can report progress."""
 READY_SECONDS = 60.0
@@ -37,8 +34,6 @@ WARM = "--warm"
 DEFAULT_BACKOFF_LIMIT = 3
 """Restarts that a v1 job without a backoffLimit gets. Upstream's default is unlimited; on one machine a script that cannot work
 should fail its job while somebody is looking."""
-COMPONENTS = ("admin", "operator", "agent")
-CERTIFICATE_NAMES = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
 class Options(NamedTuple):
@@ -327,56 +322,6 @@ def port_of_pods(state: StateDir, field: str) -> int:
 
 def _last_record(state: StateDir) -> Any:
     return msgspec.json.decode(state.launch.read_bytes())["record"]
-
-
-def prepare_credentials(state: StateDir, port: int) -> None:
-    """Authority, certificates of API server and operator, tokens and kubeconfigs: made once, kept over restarts."""
-    authority, server = state.pki / "ca.crt", state.pki / "server.crt"
-    operator = state.operator_certificate / "tls.crt"
-    if not (server.exists() and operator.exists()):
-        from shunter.kube.tls.certificates import AUTHORITY_DAYS, KeyPair, issue, new_authority
-
-        # Of each pair the certificate is written last: where it is, all before it is. Nothing renews them.
-        if not server.exists():
-            pair = new_authority("shunter-embedded-cluster")
-            issued = issue(pair, "kube-apiserver", CERTIFICATE_NAMES, days=AUTHORITY_DAYS)
-            write_private(state.pki / "ca.key", pair.key)
-            write_private(authority, pair.certificate)
-            write_private(state.pki / "server.key", issued.key)
-            write_private(server, issued.certificate)
-        pair = KeyPair(authority.read_bytes(), (state.pki / "ca.key").read_bytes())
-        issued = issue(pair, "shunter-operator", (HOST, STATUS_SERVER_NAME), days=AUTHORITY_DAYS)
-        state.operator_certificate.mkdir(mode=0o700, exist_ok=True)
-        write_private(state.operator_certificate / "ca.crt", pair.certificate)
-        write_private(state.operator_certificate / "tls.key", issued.key)
-        write_private(operator, issued.certificate)
-    tokens: dict[str, Json] = msgspec.json.decode(state.tokens.read_bytes()) if state.tokens.exists() else {}
-    by_user = {entry["user"]: token for token, entry in tokens.items()}
-    for component in COMPONENTS:
-        if component not in by_user:
-            by_user[component] = secrets.token_urlsafe(32)
-            tokens[by_user[component]] = {"user": component, "groups": ["system:masters", "system:authenticated"]}
-    write_private(state.tokens, msgspec.json.format(msgspec.json.encode(tokens)))
-    certificate = authority.read_bytes()
-    for component in COMPONENTS:
-        path = state.kubeconfig if component == "admin" else state.component_kubeconfig(component)
-        config = kubeconfig(f"https://{HOST}:{port}", certificate, component, by_user[component])
-        write_private(path, msgspec.json.format(msgspec.json.encode(config)) + b"\n")
-
-
-def kubeconfig(server: str, authority: bytes, user: str, token: str) -> Json:
-    """A kubeconfig as JSON, which is YAML as well: kubectl and every SDK read it, and we need no YAML parser to."""
-    import base64
-
-    data = base64.b64encode(authority).decode()
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "shunter", "cluster": {"server": server, "certificate-authority-data": data}}],
-        "users": [{"name": user, "user": {"token": token}}],
-        "contexts": [{"name": "shunter", "context": {"cluster": "shunter", "user": user, "namespace": "default"}}],
-        "current-context": "shunter",
-    }
 
 
 def wait_until_ready(state: StateDir, record: Record, process: subprocess.Popen[bytes] | None = None) -> None:
