@@ -26,6 +26,12 @@ def test_a_taken_port_is_named(api_server: RunningApiServer, tmp_path: Path) -> 
     assert "Traceback" not in done.stderr
 
 
+def test_a_plugin_that_cannot_be_disabled_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "shunter.cluster.apiserver", "--state-dir", str(tmp_path), "--port", "0"]
+    done = subprocess.run([*command, "--disable-admission-plugins", "Priority"], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (1, "--disable-admission-plugins Priority: only ServiceAccount can be disabled\n")
+
+
 def test_missing_keys_are_named(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "shunter.cluster.apiserver", "--state-dir", str(tmp_path), "--port", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
