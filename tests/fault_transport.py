@@ -122,7 +122,7 @@ class Mangle(NamedTuple):
 
 
 class Expire(NamedTuple):
-    """The server has forgotten the version that a stream is to begin after (410)."""
+    """The server has forgotten the version that a stream is to begin after (410). One that begins with a list has none."""
 
 
 Fault = Refuse | Disconnect | LoseAnswer | Delay | CutStream | Truncate | EndStream | Silence | Mangle | Expire
@@ -140,11 +140,11 @@ class _Injection:
     after: int
     met: int = 0
 
-    def strikes(self, method: str, path: str, *, is_stream: bool) -> bool:
+    def strikes(self, method: str, path: str, *, is_stream: bool, resumes: bool) -> bool:
         """Whether this request is one that the fault happens to; counts it."""
         if self.times == 0 or not method.startswith(self.method) or self.path not in path:
             return False
-        if isinstance(self.fault, _OF_STREAMS) and not is_stream:
+        if (isinstance(self.fault, _OF_STREAMS) and not is_stream) or (isinstance(self.fault, Expire) and not resumes):
             return False
         self.met += 1
         if self.met <= self.after or (self.met - self.after) % self.every:
@@ -234,7 +234,7 @@ class FaultTransport(InnerTransport):
         on."""
         if self.is_dead:
             raise Killed
-        fault = self._fault(method, path, is_stream=True)
+        fault = self._fault(method, path, is_stream=True, resumes=bool(params.get("resourceVersion")))
         if isinstance(fault, Expire):
             fault = Refuse(410, "Expired")
         if isinstance(fault, Refuse):
@@ -258,8 +258,9 @@ class FaultTransport(InnerTransport):
             if passed == breaks_after:
                 await _break(fault, path)
 
-    def _fault(self, method: str, path: str, *, is_stream: bool) -> Fault | None:
-        return next((one.fault for one in self._injections if one.strikes(method, path, is_stream=is_stream)), None)
+    def _fault(self, method: str, path: str, *, is_stream: bool, resumes: bool = False) -> Fault | None:
+        striking = (one.fault for one in self._injections if one.strikes(method, path, is_stream=is_stream, resumes=resumes))
+        return next(striking, None)
 
 
 def _counts(method: str, path: str) -> bool:

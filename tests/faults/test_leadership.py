@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from faults.operator_process import LEASE, OperatorProcess, configuration
 from faults.operators import Operator, running, until
 from faults.planes import Plane
 from faults.scenarios import Stage, pytorch_job, train_job, training_runtime
-from shunter.api.resources import LEASES, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import CORE_EVENTS, LEASES, PODS, SERVICES, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.kubeconfig import Connection
@@ -115,13 +117,16 @@ async def test_sigterm_in_the_middle_of_reconciles_leaves_nothing_half_done(
     leader.send(signal.SIGTERM)
     assert leader.wait() == 0
     assert await holder(stage) == ""
-    jobs = history.present(PYTORCH_JOBS, stage.namespace)
-    begun = {pod["metadata"]["ownerReferences"][0]["name"] for pod in history.present(PODS, stage.namespace)}
-    told = {job["metadata"]["name"] for job in jobs if job.get("status", {}).get("startTime")}
     await history.quiet(stage.namespace, seconds=0.1)
-    assert begun <= told, "whatever was begun was brought to its end"
+    pods = Counter(pod["metadata"]["ownerReferences"][0]["name"] for pod in history.present(PODS, stage.namespace))
+    assert len(pods) < 20, "it ended before it had made all pods"
+    assert set(pods.values()) == {6}, "whatever was begun was brought to its end"
+    made = [event for event in history.present(CORE_EVENTS, stage.namespace) if event["reason"] == "SuccessfulCreatePod"]
+    assert len(made) == pods.total(), "the events of what was made are not lost; the next leader writes the statuses"
     async with running(Operator(server, namespaces=[stage.namespace])):
         await history.until(lambda: stage.count(PODS) == 120)
+        jobs = partial(history.present, PYTORCH_JOBS, stage.namespace)
+        await history.until(lambda: all(job.get("status", {}).get("startTime") for job in jobs()))
     invariants.check(history, stage.namespace)
     assert set(invariants.incarnations(history, stage.namespace).values()) == {1}
 

@@ -42,7 +42,7 @@ from shunter.kube.merge_patch import difference
 from shunter.kube.pods.log_lines import text_lines
 
 FIRST_BATCH = 4
-"""Neighbours that are sent before it is known that any of them is accepted; of pods, one."""
+"""Neighbours that are sent before it is known that any of them is accepted."""
 READ_LINES = 48
 """Of a log: torchrun writes about thirty lines after the exception that ended its ranks."""
 LAST_LINES = 5
