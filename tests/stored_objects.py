@@ -92,10 +92,10 @@ class StoredObjects:
     def _read(self, path: str, params: Mapping[str, str]) -> Response:
         if (found := self._objects.get(path)) is not None:
             return _answer(200, found)
-        if "/" in path.rpartition("namespaces/")[2].partition("/")[2]:
+        if _names_an_object(path):
             return _status(404, f"{path} not found")
         requirements = label_requirements(params.get("labelSelector", ""))
-        listed = [obj for at, obj in sorted(self._objects.items()) if at.rpartition("/")[0] == path]
+        listed = [obj for at, obj in sorted(self._objects.items()) if path in _collections(at.rpartition("/")[0])]
         labels = [obj["metadata"].get("labels") or {} for obj in listed]
         items = [obj for obj, own in zip(listed, labels, strict=True) if all(one.matches(own) for one in requirements)]
         return _answer(200, {"metadata": {"resourceVersion": "1"}, "items": items})
@@ -128,6 +128,18 @@ def _stored(obj: Json) -> Json:
 
 def _status(code: int, message: str, reason: str = "") -> Response:
     return _answer(code, {"kind": "Status", "code": code, "reason": reason, "message": message})
+
+
+def _names_an_object(path: str) -> bool:
+    _, root, *rest = path.split("/")
+    group_and_version = 2 if root == "apis" else 1
+    return len(rest) - group_and_version > (3 if "namespaces" in rest else 1)
+
+
+def _collections(path: str) -> tuple[str, str]:
+    """The path of a namespace's collection, and that of the collection of all namespaces."""
+    head, _, tail = path.partition("/namespaces/")
+    return path, f"{head}/{tail.partition('/')[2]}"
 
 
 def _answer(code: int, body: Json) -> Response:

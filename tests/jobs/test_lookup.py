@@ -48,6 +48,15 @@ async def test_a_name_of_no_job_is_refused_with_what_is_close() -> None:
         await find(BOTH.client, "llama", "team", among=[PYTORCH_JOBS])
 
 
+async def test_a_name_of_another_namespace_is_refused_with_the_namespace_that_has_it() -> None:
+    with pytest.raises(InputError, match="there is no job 'bert' in namespace taem") as refusal:
+        await find(BOTH.client, "bert", "taem")
+    assert refusal.value.remedy == "Add -n team."
+    with pytest.raises(InputError, match="there is no job 'pytorchjob/llama' in namespace taem") as refusal:
+        await find(BOTH.client, "pytorchjob/llama", "taem")
+    assert refusal.value.remedy == "List them with: shunter jobs"
+
+
 async def test_of_kubernetes_own_jobs_only_those_with_ranks_are_listed() -> None:
     indexed = job("indexed", spec={"completionMode": "Indexed", "completions": 2, "parallelism": 2})
     objects = server((JOBS, indexed), (JOBS, job("plain", spec={"completions": 1})))

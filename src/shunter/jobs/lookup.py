@@ -51,24 +51,41 @@ async def jobs_of(client: Client, resource: Resource, namespace: str, *, on_refu
 async def find(
     client: Client, requested: str, namespace: str, *, among: Sequence[Resource] = (), on_refusal: OnRefusal = ignore
 ) -> tuple[Resource, Json]:
-    """The only job of this name, of the kinds in `among` if there are any. InputError if there is none (with a similar name, if
-    one exists), or more than one."""
-    kind, _, name = requested.rpartition("/")
+    """The only job of this name, of the kinds in `among` if there are any. InputError if there is none (with the namespace that
+    has one, or a similar name), or more than one."""
     jobs = await all_jobs(client, namespace, among, on_refusal=on_refusal)
-    matches = [
-        (resource, job)
-        for resource, job in jobs
-        if job["metadata"]["name"] == name and kind.lower() in ("", resource.kind.lower(), resource.plural)
-    ]
+    matches = _named(requested, jobs)
     if len(matches) == 1:
         return matches[0]
     what = among[0].kind if len(among) == 1 else "job"
     where = f"in namespace {namespace}" if namespace else "in any namespace"
     if not matches:
-        close = nearest(name, [job["metadata"]["name"] for _, job in jobs])
-        raise InputError(f"there is no {what} {requested!r} {where}.", did_you_mean(close, "List them with: shunter jobs"))
+        elsewhere = await _elsewhere(client, requested, among) if namespace else []
+        close = nearest(requested.rpartition("/")[2], [job["metadata"]["name"] for _, job in jobs])
+        remedy = f"Add -n {' or -n '.join(elsewhere)}." if elsewhere else did_you_mean(close, "List them with: shunter jobs")
+        raise InputError(f"there is no {what} {requested!r} {where}.", remedy)
+    name = matches[0][1]["metadata"]["name"]
     titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
+
+
+def _named(requested: str, jobs: Sequence[tuple[Resource, Json]]) -> list[tuple[Resource, Json]]:
+    """Those of this name, and of the kind before it if there is one."""
+    kind, _, name = requested.rpartition("/")
+    return [
+        (resource, job)
+        for resource, job in jobs
+        if job["metadata"]["name"] == name and kind.lower() in ("", resource.kind.lower(), resource.plural)
+    ]
+
+
+async def _elsewhere(client: Client, requested: str, among: Sequence[Resource]) -> list[str]:
+    """The namespaces that have a job of this name; none if they may not be listed."""
+    try:
+        jobs = await all_jobs(client, "", among)
+    except Forbidden:
+        return []
+    return sorted({job["metadata"]["namespace"] for _, job in _named(requested, jobs)})
 
 
 def resource_of_kind(kind: str, among: Sequence[Resource] = SHOWN_RESOURCES) -> Resource:
