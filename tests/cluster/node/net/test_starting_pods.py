@@ -118,7 +118,7 @@ async def test_a_pod_waits_for_others_from_its_main_containers_on(monkeypatch: p
     pods.add(ASKER, socket.socket(), has_init_containers=True)
     assert not pods.is_awaited(ADDRESS, ASKER)
     assert pods.is_awaited(ASKER, OTHER)
-    pods.initialized(ASKER)
+    pods.set_initialized(ASKER)
     assert pods.is_awaited(ADDRESS, ASKER)
     pods.add(ASKER, socket.socket(), has_init_containers=True)  # the next pod of that address, which is ended early
     pods.add(ASKER, socket.socket())

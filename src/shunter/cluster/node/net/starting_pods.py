@@ -36,7 +36,7 @@ class StartingPods:
 
     def add(self, address: str, diagnosis: socket.socket, *, has_init_containers: bool = False) -> None:
         """A pod has got that address; the socket (launch.listening) is of its network. With init containers it does not wait
-        for others until `initialized`: one that waits for a name (v1's workers for their Master) would begin later by that."""
+        for others until `set_initialized`: one that waits for a name (v1's workers for their Master) would begin later."""
         self.remove(address)
         self._have_waited.discard(address)
         self._initializing.discard(address)
@@ -45,7 +45,7 @@ class StartingPods:
         forget = asyncio.get_running_loop().call_later(STARTING_SECONDS, self.remove, address)
         self._pods[address] = _StartingPod(diagnosis, forget)
 
-    def initialized(self, address: str) -> None:
+    def set_initialized(self, address: str) -> None:
         """The pod at that address starts its main containers."""
         self._initializing.discard(address)
 

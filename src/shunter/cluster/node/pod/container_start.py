@@ -163,6 +163,9 @@ class ContainerStarter:
             # What changed since the run before counts; while the server is away, what was known then.
             with suppress(StartProblem):
                 self._sources = await self._fetch(pod)
+        is_main = any(one["name"] == container["name"] and role is Role.MAIN for one, role in every(pod.spec))
+        if is_main:
+            self._dependencies.runtime.set_initialized(body, self._directory)
         try:
             if problem := unsupported_source(container):
                 raise ValueError(problem)
@@ -197,7 +200,7 @@ class ContainerStarter:
         except OSError as error:
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
         spec = {**spec, **_standard_streams(container)}
-        warm, says = self._warm_start(pod, container, spec)
+        warm, says = self._warm_start(pod, spec) if is_main else (None, {})
         try:
             container_attempts.create(directory, {**spec, **says})
             return await self._dependencies.launcher.run_attempt(directory, warm)
@@ -208,15 +211,14 @@ class ContainerStarter:
             container_attempts.discard(directory)
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
 
-    def _warm_start(self, pod: AssignedPod, container: Json, spec: Json) -> tuple[WarmParent | None, Json]:
-        """The warm parent that starts the container, if one does, and what the spec says of it."""
+    def _warm_start(self, pod: AssignedPod, spec: Json) -> tuple[WarmParent | None, Json]:
+        """The warm parent that starts a main container, if one does, and what the spec says of it."""
         asked = pod.metadata.annotations.get(ANNOTATION)
-        is_main = any(one["name"] == container["name"] and role is Role.MAIN for one, role in every(pod.spec))
         try:
             modules = self._dependencies.warm_modules if asked is None else module_names(asked)
         except ValueError as error:
             return None, {"cold": f"annotation {ANNOTATION}: {error}"}
-        return self._dependencies.warm_parents.find(spec, modules) if modules and is_main else (None, {})
+        return self._dependencies.warm_parents.find(spec, modules) if modules else (None, {})
 
     def release_group(self, container: str, number: int) -> None:
         """Removes the cgroup of an attempt that has ended."""

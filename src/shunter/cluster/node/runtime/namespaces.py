@@ -169,8 +169,15 @@ class NamespaceRuntime:
         await self._launcher.request("remove", directories=[str(directory.path)])
         self._free_address(directory)
 
+    def _address(self, pod: Json, directory: PodDirectory) -> str:
+        return self._host_ip if uses_host_network(pod) else self._addresses[directory.uid]
+
     def _free_address(self, directory: PodDirectory) -> None:
         self._starting.remove(self._addresses.pop(directory.uid, ""))
+
+    def set_initialized(self, pod: Json, directory: PodDirectory) -> None:
+        """From now on the pod may be held up by names of pods in which nothing listens yet."""
+        self._starting.set_initialized(self._address(pod, directory))
 
     def attempt_spec(self, request: ContainerRequest) -> Json:
         """The spec, with namespaces, mounts, files such as /etc/hosts, user and capabilities. Raises ValueError when the
@@ -178,9 +185,7 @@ class NamespaceRuntime:
         pod, container = request.pod, request.container
         hostname = host_name(pod)
         on_host = uses_host_network(pod)
-        address = self._host_ip if on_host else self._addresses[request.directory.uid]
-        if any(one["name"] == container["name"] for one in pod["spec"]["containers"]):
-            self._starting.initialized(address)
+        address = self._address(pod, request.directory)
         attempt_directory = request.directory.attempt(container["name"], request.number)
         target = container.get("targetContainerName", "")
         looks_into = request.directory.attempt(target, max(request.directory.attempts(target), default=0)) if target else ""

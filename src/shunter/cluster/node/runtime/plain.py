@@ -81,6 +81,9 @@ class PlainRuntime:
         """Removes the pod's directory. Logs a warning for files that cannot be removed."""
         remove_directory(directory.path)
 
+    def set_initialized(self, pod: Json, directory: PodDirectory) -> None:
+        """Changes nothing: no name is held back here."""
+
     def attempt_spec(self, request: ContainerRequest) -> Json:
         """Replaces addresses, ports and paths of the pod in its environment and arguments with those of this machine. A
         workingDir that no volume provides becomes a directory of the attempt. Raises ValueError when the container names no

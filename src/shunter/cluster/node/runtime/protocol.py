@@ -83,6 +83,9 @@ class Runtime(Protocol):
     async def remove_sandbox(self, directory: PodDirectory) -> None:
         """Removes the sandbox and the directory of a pod whose processes have ended."""
 
+    def set_initialized(self, pod: Json, directory: PodDirectory) -> None:
+        """The pod's init containers are through: its main containers start."""
+
     def attempt_spec(self, request: ContainerRequest) -> Json:
         """What the launcher gets. Raises ValueError when the container names no program."""
 
