@@ -151,6 +151,18 @@ def test_what_fits_on_some_machines_fits_on_more_of_them(shape, memory_mib, node
         ("Llama-3.1-8B", {"pp": 33}, "--pp 33: Llama-3.1-8B has 32 layers.", "Use fewer stages."),
         ("GPT-2", {"seq": 2048}, "--seq 2048: GPT-2 has 1024 positions.", "Use --seq 1024, or less."),
         ("Llama-3.1-8B", {"strategy": "lora", "tp": 2}, "--strategy lora with tensor", "Leave --tp, --pp and --cp out."),
+        (
+            "GPT-2",
+            {"lora_rank": 64},
+            "--lora-rank 64 has no effect with --strategy auto",
+            "Add --strategy lora or qlora, or leave --lora-rank out.",
+        ),
+        (
+            "GPT-2",
+            {"hsdp": True, "strategy": "ddp"},
+            "--hsdp has no effect with --strategy ddp",
+            "Use --strategy fsdp, or leave --hsdp out.",
+        ),
         ("Mixtral-8x7B", {"strategy": "qlora"}, "has experts, whose quantization is not modeled", "Use --strategy lora."),
     ],
 )
@@ -161,6 +173,13 @@ def test_impossible_trainings_are_refused_with_a_remedy(
         size(model, SizeOptions(**options))  # type: ignore[arg-type]
     assert message in raised.value.message
     assert raised.value.remedy == remedy
+
+
+def test_who_asks_to_shard_within_machines_gets_no_replicas() -> None:
+    """auto takes DDP where that fits."""
+    shape = known_models()["GPT-2"].shape
+    asked = [choice_of(shape, SizeOptions(seq=1024, hsdp=hsdp), machine("p5.48xlarge"), 1).sharding for hsdp in (False, True)]
+    assert asked == ["ddp", "fsdp"]
 
 
 def test_a_model_or_its_parameters_are_named_and_not_both() -> None:

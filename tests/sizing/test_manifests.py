@@ -209,6 +209,11 @@ def test_on_nodes_that_are_there_no_pool_is_made() -> None:
     assert "nodeSelector" not in patch["template"]["spec"]["template"]["spec"]
 
 
+def test_names_for_a_pool_are_told_of_where_none_is_made() -> None:
+    made = manifests(choice(CLUSTER_NODES), ManifestOptions(image="x", role="r", subnets=("subnet-1",), spot=True))
+    assert made.notes == ("without effect, as no node pool is made: --role, --subnet, --spot",)
+
+
 def test_machines_whose_allocatable_is_not_published_get_gpus_requested_only() -> None:
     made = manifests(choice("Standard_ND96isr_H100_v5"), ManifestOptions(image="x", kueue=True))
     assert made.objects[-1]["spec"]["trainer"]["resourcesPerNode"] == {

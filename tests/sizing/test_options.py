@@ -64,6 +64,11 @@ def test_what_cannot_be_meant_is_refused_by_the_name_of_its_option(option: str, 
         {"reservation": "cr_1"},
         {"ami": "al2023@latest"},
         {"ami": "al2023"},
+        {"image": "a b"},
+        {"role": "a b"},
+        {"zone": "a b"},
+        {"subnets": "subnet-1"},
+        {"name": 3},
     ],
 )
 def test_names_that_a_cloud_or_a_cluster_would_refuse_are_refused_here(given: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from shunter.api.formats.counts import count
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.api.titles import object_title
+from shunter.cli.options.option_groups import given_options
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.tracking import local_address, print_run, print_server, require_local_server, start_local_server
@@ -117,7 +118,7 @@ async def submitted(target: Target, program: Program, root: Path, options: Progr
 
 async def submitted_again(target: Target, options: ProgramOptions, resource: Resource, job: Json) -> Json:
     """Creates another job of the same program or spec, and reports what is the same."""
-    if others := [option for option in options.given() if option not in RERUN_OPTIONS]:
+    if others := [option for option in given_options(options) if option not in RERUN_OPTIONS]:
         raise InputError(
             f"--rerun {options.rerun} runs with the options of that job; {others[0]} cannot be given.",
             "Leave it out, or run the program itself.",

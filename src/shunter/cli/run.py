@@ -11,7 +11,7 @@ import typer
 from shunter.api.formats.counts import count
 from shunter.api.formats.durations import option_seconds
 from shunter.cli.clusters import warm_modules, warn_of_disk
-from shunter.cli.options.option_groups import grouped
+from shunter.cli.options.option_groups import given_options, grouped
 from shunter.cli.options.program_options import ProgramOptions
 from shunter.cli.options.run_command import program_arguments, programs_among
 from shunter.cli.output.console import busy, errors, say
@@ -80,7 +80,7 @@ def run(
             target = connect_or_start(kubeconfig, context, warm=modules)
         succeeded = asyncio.run(run_program(target, request, program, replace=replace, timeout=limit))
     else:
-        if given := program.given():
+        if given := given_options(program):
             raise InputError(
                 f"{given[0]} applies to programs, and {(files or ['a manifest'])[0]} is not a program.",
                 "In manifests, set the corresponding fields.",

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from shunter import sizing
-from shunter.cli.options.option_groups import grouped
+from shunter.cli.options.option_groups import given_options, grouped
 from shunter.cli.options.size_options import Form, NameOptions, TrainingOptions
 from shunter.cli.output.console import ObjectForm, Output, output, print_as, print_objects, say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
@@ -59,6 +59,12 @@ def size(
     Exit codes: 0 it fits on a machine (possibly tight), 1 it fits on none, 2 invalid input, 3 manifests are incomplete or no
     verdict is possible.
     """
+    if form is not Form.manifests and (given := given_options(names)):
+        raise InputError(f"{given[0]} concerns manifests only.", "Add -o manifests, or leave it out.")
+    if on != "cluster" and (kubeconfig or context):
+        raise InputError(
+            f"{'--kubeconfig' if kubeconfig else '--context'} concerns only --on cluster.", "Add that, or leave it out."
+        )
     values = training._asdict()
     values |= {"tokens": amount("--tokens", training.tokens), "seq": training.seq or 0, "nodes": training.nodes or 0}
     found = sizing.size(

@@ -90,7 +90,8 @@ def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Machi
 
 
 def choice_of(shape: Shape, options: SizeOptions, instance: Instance, nodes: int) -> MachineChoice:
-    """The verdict on exactly so many machines, with the strategy asked for; `auto` takes DDP where that fits, else FSDP."""
+    """The verdict on exactly so many machines, with the strategy asked for; `auto` takes DDP where that fits and
+    sharding was not asked for, else FSDP."""
     gpus = nodes * instance.gpus
     parts = options.tp * options.pp * options.cp
     if gpus % parts or (reason := obstacle(options, instance)):
@@ -203,7 +204,9 @@ def _loading(shape: Shape, options: SizeOptions, sharding: Sharding, gpus: int, 
 def _shardings(options: SizeOptions, gpus: int) -> list[Sharding]:
     if options.strategy != "auto":
         return [options.strategy]
-    return ["ddp", "fsdp"] if gpus > 1 else ["ddp"]
+    if gpus == 1:
+        return ["ddp"]
+    return ["fsdp"] if options.hsdp else ["ddp", "fsdp"]
 
 
 def _node_counts(instance: Instance) -> Iterator[int]:

@@ -7,7 +7,7 @@ import dataclasses
 import re
 from typing import Final, Literal, get_args
 
-from shunter.api.names import label_faults
+from shunter.api.names import image_faults, label_faults, label_value_faults
 from shunter.argument_types import require_types
 from shunter.errors import InputError
 
@@ -76,6 +76,20 @@ class SizeOptions:
                 raise InputError(f"--{field.replace('_', '-')} is {value}; it must be at least {max(least, 1)}.")
 
 
+def require_effect(options: SizeOptions) -> None:
+    """InputError for options that change nothing with the strategy that was chosen."""
+    strategy = options.strategy
+    if options.lora_rank != SizeOptions.lora_rank and strategy not in ("lora", "qlora"):
+        raise InputError(
+            f"--lora-rank {options.lora_rank} has no effect with --strategy {strategy}, which trains all parameters.",
+            "Add --strategy lora or qlora, or leave --lora-rank out.",
+        )
+    if options.hsdp and strategy == "ddp":
+        raise InputError(
+            "--hsdp has no effect with --strategy ddp, which shards nothing.", "Use --strategy fsdp, or leave --hsdp out."
+        )
+
+
 @dataclasses.dataclass(frozen=True)
 class ManifestOptions:
     """Names of the user's own things for manifests. What is empty stays a hole in them, by its name: nothing is invented."""
@@ -96,11 +110,12 @@ class ManifestOptions:
     kueue: bool = False
 
     def __post_init__(self) -> None:
+        if self.api not in get_args(JobApi):
+            raise InputError(f"--api {self.api!r} is not known.", f"Use one of: {', '.join(get_args(JobApi))}.")
+        require_types(ManifestOptions, vars(self))
         for option, value in (("--name", self.name), ("--namespace", self.namespace)):
             if faults := label_faults(value):
                 raise InputError(f"{option} {value!r}: {faults[0]}.")
-        if self.api not in get_args(JobApi):
-            raise InputError(f"--api {self.api!r} is not known.", f"Use one of: {', '.join(get_args(JobApi))}.")
         for option, prefix, values in (
             ("--subnet", "subnet-", self.subnets),
             ("--security-group", "sg-", self.security_groups),
@@ -109,11 +124,24 @@ class ManifestOptions:
             for value in values:
                 if not re.fullmatch(rf"{prefix}[0-9a-z]+", value):
                     raise InputError(f"{option} {value!r} is not an ID.", f"Write it like {prefix}0123456789abcdef0.")
+        if self.image and (faults := image_faults(self.image)):
+            raise InputError(f"--image {self.image!r}: {faults[0]}.")
+        if faults := label_value_faults(self.zone):
+            raise InputError(f"--zone {self.zone!r}: {faults[0]}.", "Write it like us-east-1a.")
+        if self.role and not re.fullmatch(r"[A-Za-z0-9+=,.@_-]{1,64}", self.role):
+            raise InputError(f"--role {self.role!r} is not the name of an IAM role.", "Write it like KarpenterNodeRole-main.")
         if self.ami and not re.fullmatch(r"ami-[0-9a-z]+|(al2023|bottlerocket)@v[0-9][0-9.]*", self.ami):
             raise InputError(
                 f"--ami {self.ami!r} does not pin an image.",
                 "Write an alias with its version, like al2023@v20260801, or an id, like ami-0123.",
             )
+
+    @property
+    def pool_options(self) -> list[str]:
+        """The options that were given and concern only a node pool."""
+        fields = ("role", "subnets", "security_groups", "ami", "zone", "reservation", "spot")
+        names = {"subnets": "--subnet", "security_groups": "--security-group", "reservation": "--capacity-reservation"}
+        return [names.get(field, f"--{field}") for field in fields if getattr(self, field)]
 
 
 def amount(option: str, text: str) -> int:

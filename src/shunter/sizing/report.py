@@ -58,7 +58,7 @@ def duration(low: float, high: float) -> str:
 def _title(sizing: Sizing) -> str:
     shape, options = sizing.shape, sizing.options
     sharding = sizing.needs.sharding
-    strategy = _STRATEGIES[sharding] + (" within machines" if options.hsdp else "")
+    strategy = _STRATEGIES[sharding] + (" within machines" if options.hsdp and sharding != "ddp" else "")
     parts = [
         *([f"{strategy} of rank {options.lora_rank}"] if sharding in ("lora", "qlora") else ["full", strategy]),
         _OPTIMIZERS[options.optimizer],

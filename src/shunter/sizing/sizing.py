@@ -14,7 +14,7 @@ from shunter.sizing.fits import MachineChoice, Verdict, best_choice, host_bytes
 from shunter.sizing.instances import Instance, chosen_instances
 from shunter.sizing.levers import levers
 from shunter.sizing.model_options import completed
-from shunter.sizing.options import SizeOptions, parameter_count
+from shunter.sizing.options import SizeOptions, parameter_count, require_effect
 from shunter.sizing.prices import Prices
 from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
 from shunter.sizing.throughput import Throughput, throughput
@@ -110,6 +110,7 @@ def size(
     bytes, time in seconds. Raises InputError for invalid input. Makes no network requests.
     """
     options = options or SizeOptions()
+    require_effect(options)
     shape = _shape(str(model), parameters)
     options = completed(shape, options)
     chosen = list(instances) if instances is not None else chosen_instances(on)

@@ -41,6 +41,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return flat
 
 
+def given_options(group: Any) -> list[str]:
+    """The options of a group that are set, as written on the command line: in full where they have such a name."""
+    hints = get_type_hints(type(group), include_extras=True)
+    found = []
+    for field in group._fields:
+        if getattr(group, field) != group._field_defaults[field]:
+            (option,) = hints[field].__metadata__
+            # Within Annotated typer takes the first name for a default.
+            names = (option.default, *option.param_decls)
+            found.append(next((name for name in names if name.startswith("--")), names[0]))
+    return found
+
+
 def _parameters_of(group: Any) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [

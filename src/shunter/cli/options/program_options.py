@@ -108,10 +108,3 @@ class ProgramOptions(NamedTuple):
         str,
         _option("-n", "--namespace", autocompletion=completion.namespaces, help="Namespace of the job [default: the context's]."),
     ] = ""
-
-    def given(self) -> list[str]:
-        """The options that are set, as written on the command line."""
-        hints = ProgramOptions.__annotations__
-        names = {"module": "-m", "env_from": "--env-from", "no_code": "--no-code", "dry_run": "--dry-run", "form": "--output"}
-        defaults = ProgramOptions._field_defaults
-        return [names.get(field, f"--{field}") for field in hints if getattr(self, field) != defaults[field]]
