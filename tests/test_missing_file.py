@@ -9,6 +9,13 @@ import pytest
 from shunter.missing_file import missing_file
 
 
+def test_a_link_that_leads_nowhere_is_named_and_not_suggested(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").symlink_to("gone.yaml")
+    error = missing_file(tmp_path / "job.yaml", remedy="Name one that exists.")
+    assert error.message == f"{tmp_path / 'job.yaml'} is a link to gone.yaml, which does not exist."
+    assert error.remedy == missing_file(tmp_path / "job.yml", remedy="Name one that exists.").remedy == "Name one that exists."
+
+
 @pytest.mark.parametrize(
     ("name", "pattern", "remedy"),
     [

@@ -32,6 +32,14 @@ def test_what_the_machine_does_not_have_is_said() -> None:
     assert notes(dataclasses.replace(TRAIN, cpus="2", memory="8Gi"), MACHINE, images) == []
 
 
+def test_nodes_that_cannot_all_run_at_once_are_told_of() -> None:
+    images, machine = load_images(None), {**MACHINE, "pods": "253"}
+    assert notes(dataclasses.replace(TRAIN, nodes=253), machine, images) == []
+    assert notes(dataclasses.replace(TRAIN, nodes=254), machine, images) == [
+        "the job has 254 nodes, and this machine takes 253 pods: they cannot all run at once"
+    ]
+
+
 def test_an_image_that_a_file_maps_is_known(tmp_path: Path) -> None:
     (tmp_path / "images.yaml").write_text("- image: 'me/*'\n  venv: /opt/me\n")
     images = load_images(tmp_path / "images.yaml", tmp_path / "made")
@@ -54,9 +62,10 @@ def test_a_fabric_whose_device_the_machine_lacks_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("module", "missing"),
-    [("nopkg.mod", "nopkg"), ("nopkg", "nopkg"), ("here.mod", ""), ("alone", ""), ("json.tool", ""), ("", "")],
+    [("nopkg.mod", "nopkg"), ("nopkg", "nopkg"), ("here.mod", ""), ("alone", ""), ("json.tool", "")],
 )
 def test_a_module_that_is_nowhere_is_named(tmp_path: Path, module: str, missing: str) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "alone.py").touch()
     assert missing_module(Program(module=module), tmp_path) == missing
+    assert missing_module(Program(path="train.py"), tmp_path) == ""

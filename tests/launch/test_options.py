@@ -74,6 +74,12 @@ def test_bytes_that_are_no_text_are_refused(make: Any, named: str) -> None:
         make(os.fsdecode(b"caf\xe9"))
 
 
+@pytest.mark.parametrize("fields", [{}, {"path": "train.py", "module": "pkg.train"}], ids=["neither", "both"])
+def test_a_program_is_a_script_or_a_module(fields: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"^Program: path='.*' and module='.*'. Name one of the two."):
+        Program(**fields)
+
+
 @pytest.mark.parametrize(("grace", "shutdown"), [(300, 280), (120, 100), (40, 20), (30, 15), (1, 0)])
 def test_torchrun_ends_before_its_pod_is_killed(grace: int, shutdown: int) -> None:
     assert shutdown_seconds(grace) == shutdown

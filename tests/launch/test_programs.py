@@ -13,7 +13,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch.options import Program
-from shunter.launch.programs import calls_nothing, code_of, program_of
+from shunter.launch.programs import code_of, idle_reason, program_of
 
 NOBODY = 65534
 
@@ -82,6 +82,45 @@ def test_a_module_that_is_not_in_its_package_is_refused_when_it_is_mounted(here:
         code_of(Program(module="sub.trian"), here, is_embedded=True)
 
 
+@pytest.mark.parametrize(
+    ("link", "target", "is_refused"),
+    [
+        ("link.py", "../there/train.py", True),
+        ("sub/link.py", "../../there/train.py", True),
+        ("link.py", "sub/up.py", True),
+        ("linked/train.py", "../there", True),
+        ("link.py", "train.py", False),
+        ("sub/link.py", "../train.py", False),
+        ("link.py", "{there}/train.py", False),
+        ("linked/train.py", "{there}", False),
+    ],
+)
+def test_a_script_behind_a_link_that_leads_nowhere_in_the_pod_is_refused(
+    here: Path, link: str, target: str, is_refused: bool
+) -> None:
+    (here / "sub" / "up.py").symlink_to("../../there/train.py")
+    place = here / link if link.endswith("link.py") else (here / link).parent
+    place.symlink_to(target.format(there=here.parent / "there"))
+    program, root = program_of(link)
+    if is_refused:
+        with pytest.raises(InputError, match=rf"{link} is a link to .*/there/train.py, outside the directory that is sent"):
+            code_of(program, root, is_embedded=True)
+    else:
+        code_of(program, root, is_embedded=True)
+
+
+def test_a_module_behind_a_link_that_leads_nowhere_in_the_pod_is_refused(here: Path) -> None:
+    (here / "pkg").symlink_to("../there")
+    with pytest.raises(InputError, match=r"pkg/train.py is a link to .*/there/train.py, outside the directory"):
+        code_of(Program(module="pkg.train"), here, is_embedded=True)
+
+
+def test_a_link_to_nothing_is_no_script(here: Path) -> None:
+    (here / "link.py").symlink_to("gone.py")
+    with pytest.raises(InputError, match=r"^link.py is a link to gone.py, which does not exist. Give the path of an existing"):
+        program_of("link.py")
+
+
 def test_what_is_no_file_is_not_taken_for_a_script(here: Path) -> None:
     (here / "pkg.py").mkdir()
     with pytest.raises(InputError, match=r"pkg.py is a directory. Name the script in it, as in pkg.py/train.py"):
@@ -96,19 +135,25 @@ def test_a_script_that_its_pods_could_not_read_is_refused(closed_script: Path) -
         program_of(str(closed_script))
 
 
+CALLS_NOTHING = "defines functions and calls none of them, so it ends at once; call one at its end"
+DOES_NOTHING = "contains no statement that does anything, so it ends at once; is it saved?"
 SNIPPETS = {
-    "the snippet of a guide": ("import torch\n\ndef setup(): ...\n\nclass Model: ...\n\ndef train():\n    setup()\n", True),
-    "with a docstring and settings": ('"""Trains."""\nEPOCHS: int = 3\nLR = 1e-3\n\nasync def train(): ...\n', True),
-    "with a call": ("def train(): ...\n\ntrain()\n", False),
-    "with a call under a condition": ('def train(): ...\n\nif __name__ == "__main__":\n    train()\n', False),
-    "with the result of a call": ("def train(): ...\n\nmodel = train()\n", False),
-    "with a loop": ("def train(): ...\n\nfor _ in range(3):\n    pass\n", False),
-    "no function": ("import trains_when_it_is_imported\n", False),
-    "nothing": ("", False),
-    "no Python": ("def train(:\n", False),
+    "the snippet of a guide": (
+        "import torch\n\ndef setup(): ...\n\nclass Model: ...\n\ndef train():\n    setup()\n",
+        CALLS_NOTHING,
+    ),
+    "with a docstring and settings": ('"""Trains."""\nEPOCHS: int = 3\nLR = 1e-3\n\nasync def train(): ...\n', CALLS_NOTHING),
+    "with a call": ("def train(): ...\n\ntrain()\n", ""),
+    "with a call under a condition": ('def train(): ...\n\nif __name__ == "__main__":\n    train()\n', ""),
+    "with the result of a call": ("def train(): ...\n\nmodel = train()\n", ""),
+    "with a loop": ("def train(): ...\n\nfor _ in range(3):\n    pass\n", ""),
+    "no function": ("import trains_when_it_is_imported\n", ""),
+    "nothing": ("", DOES_NOTHING),
+    "comments and settings": ('"""Trains."""\n# later\nLR = 1e-3\n\nclass Model: ...\n', DOES_NOTHING),
+    "no Python": ("def train(:\n", ""),
 }
 
 
 @pytest.mark.parametrize(("source", "expected"), SNIPPETS.values(), ids=SNIPPETS)
-def test_a_script_that_calls_none_of_its_functions_is_known(source: str, expected: bool) -> None:
-    assert calls_nothing(source.encode()) is expected
+def test_a_script_that_ends_at_once_is_known(source: str, expected: str) -> None:
+    assert idle_reason(source.encode()) == expected

@@ -61,6 +61,9 @@ def notes(options: LaunchOptions, allocatable: Json, images: Images) -> list[str
     asked = {"containers": [{"name": NODE, "resources": resources(options)}]}
     capacity = {name: quantity.parse(amount) for name, amount in allocatable.items()}
     said += [f"each node {shortfall}" for shortfall in shortfalls(asked, capacity)]
+    most = capacity.get("pods")
+    if most is not None and options.nodes > most:
+        said.append(f"the job has {options.nodes} nodes, and this machine takes {int(most)} pods: they cannot all run at once")
     return said
 
 

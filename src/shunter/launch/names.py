@@ -13,7 +13,14 @@ _NUMBER_CHARACTERS = 5
 
 def base_name(program: Program) -> str:
     """The script's stem or the module's last part as a DNS label that starts with a letter: `Train_LM.py` is `train-lm`."""
-    stem = program.module.rpartition(".")[2] or program.path.rpartition("/")[2].removesuffix(".py")
+    return _name_of(program.title)
+
+
+def _name_of(title: str) -> str:
+    if title.startswith("-m "):
+        stem = title.removeprefix("-m ").rpartition(".")[2]
+    else:
+        stem = title.rpartition("/")[2].removesuffix(".py")
     name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")
     if not name[:1].isalpha():
         name = f"job-{name}".rstrip("-")
@@ -28,8 +35,8 @@ def free_name(base: str, taken: Container[str]) -> str:
 def first_name(name: str, *, program: str = "", rerun_of: str = "") -> str:
     """The name to which numbers are added: of `train-3`, `train`, if that is the job that was run again (`rerun_of`) or the name
     that `program`, a title, gives. Else the name itself, as the number is its user's: `resnet-50`, `train-2024`."""
-    own = base_name(Program(module=program.removeprefix("-m ")) if program.startswith("-m ") else Program(path=program))
-    return next((first for first in (rerun_of, own if program else "") if first and _number(name, first)), name)
+    own = _name_of(program) if program else ""
+    return next((first for first in (rerun_of, own) if first and _number(name, first)), name)
 
 
 def earlier_names(name: str, first: str) -> set[str]:

@@ -47,6 +47,8 @@ class Program:
 
     def __post_init__(self) -> None:
         require_types(Program, vars(self))
+        if bool(self.path) == bool(self.module):
+            raise InputError(f"Program: path={self.path!r} and module={self.module!r}.", "Name one of the two.")
         require_unicode("the program", self.path or self.module)
         for argument in self.arguments:
             require_unicode("the program's argument", argument)

@@ -26,7 +26,7 @@ from shunter.launch.fabric import notes as fabric_notes
 from shunter.launch.mounts import require_free_paths
 from shunter.launch.named_objects import require_claims, require_queue
 from shunter.launch.options import LaunchOptions
-from shunter.launch.programs import calls_nothing, code_of
+from shunter.launch.programs import code_of, idle_reason
 from shunter.launch.resuming import require_resumable, with_resumed_place
 from shunter.launch.runtimes.choice import Runtime, find_runtime, require_embedded, require_startable
 from shunter.launch.submitting import secret_variables
@@ -99,8 +99,8 @@ async def prepared(
     await require_claims(client, namespace, options)
     await require_resumable(client, namespace, options)
     await require_bucket(client, namespace, options, may_write=is_started, notify=notify)
-    if program.path and not is_in_image and calls_nothing((root / program.path).read_bytes()):
-        notify(f"warning: {program.path} defines functions and calls none of them, so it ends at once; call one at its end")
+    if program.path and not is_in_image and (reason := idle_reason((root / program.path).read_bytes())):
+        notify(f"warning: {program.path} {reason}")
     if options.fabric is not None:
         notify(f"fabric {options.fabric.title}")
     for note in fabric_notes(options.fabric, options.environment, options.gpus):

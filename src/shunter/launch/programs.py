@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shunter.errors import InputError
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode
-from shunter.launch.code.tree import packed_code, require_program
+from shunter.launch.code.tree import packed_code, require_mounted, require_program
 from shunter.launch.options import Program, require_unicode
 from shunter.missing_file import missing_file
 
@@ -59,22 +59,31 @@ def code_of(
         return ImageCode()
     if is_embedded and not is_copied:
         if program.module:
-            require_program(root, program, [str(path.relative_to(root)) for path in module_files(root, program.module)])
+            files = [str(path.relative_to(root)) for path in module_files(root, program.module)]
+            require_program(root, program, files)
+        else:
+            files = [program.path]
+        require_mounted(root, files)
         require_unicode("the directory of the program", str(root))
         return MountedCode(str(root))
     return packed_code(root, program)
 
 
-def calls_nothing(source: bytes) -> bool:
-    """Whether a script defines functions and does nothing else, as snippets of guides do: run as a program it ends at once.
-    Pure; False for what is no Python of this version."""
+def idle_reason(source: bytes) -> str:
+    """Why a script ends at once when it is run: it is empty, or defines functions and does nothing else, as snippets of guides
+    do. Pure; empty for what does something, or may by what it imports, and for what is no Python of this version."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError):
-        return False
+        return ""
     functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    rest = [one for one in body if not isinstance(one, ast.ClassDef | ast.Import | ast.ImportFrom) and one not in functions]
-    return bool(functions) and all(_only_names(one) for one in rest)
+    imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
+    rest = [one for one in body if not isinstance(one, ast.ClassDef) and one not in functions and one not in imports]
+    if not all(_only_names(one) for one in rest):
+        return ""
+    if functions:
+        return "defines functions and calls none of them, so it ends at once; call one at its end"
+    return "" if imports else "contains no statement that does anything, so it ends at once; is it saved?"
 
 
 def _only_names(statement: ast.stmt) -> bool:

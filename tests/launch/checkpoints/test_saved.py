@@ -121,7 +121,7 @@ def test_a_directory_is_refused_where_it_cannot_be_mounted(tmp_path: Path) -> No
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="work only on the embedded cluster"):
         with_checkpoints(options(Checkpoints(directory=str(tmp_path))), "team", None)
-    with pytest.raises(InputError, match="is not a directory"):
+    with pytest.raises(InputError, match=r"is not a directory. Name a directory, or leave"):
         with_checkpoints(options(Checkpoints(directory=str(tmp_path / "file"))), "team", tmp_path)
 
 

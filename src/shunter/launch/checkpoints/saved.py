@@ -172,7 +172,7 @@ def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) 
     if given is None:
         given = Checkpoints(directory=str(root / namespace))
     if given.directory and os.path.exists(given.directory) and not os.path.isdir(given.directory):
-        raise InputError(f"--checkpoints {given.directory} is not a directory.")
+        raise InputError(f"--checkpoints {given.directory} is not a directory.", "Name a directory, or leave --checkpoints out.")
     return dataclasses.replace(options, checkpoints=given)
 
 

@@ -20,6 +20,8 @@ from shunter.launch.options import Program
 GIT_SECONDS = 60
 _CLOSED = re.compile(r"^warning: could not open directory '(.+)/': Permission denied$", re.MULTILINE)
 """In git's words; the path is that below the repository's top."""
+_MOST_STEPS = 1000
+"""Parts of a path and of the links that it follows; links in a circle have no end."""
 FILES_LIMIT = 20_000
 """Files, but for those of directories that are left out: a directory of more was not meant, as a home directory."""
 
@@ -71,6 +73,41 @@ def require_program(root: Path, program: Program, kept: Sequence[str]) -> None:
                 f"-m {program.module}: neither {path}.py nor {path}/__main__.py is among the files that are sent from {root}.",
                 "Run it in the directory of the package, or name that directory with --workdir.",
             )
+
+
+def require_mounted(root: Path, names: Sequence[str]) -> None:
+    """InputError when one of these files is reached by a link that leads nowhere where the directory is mounted: a relative one
+    that leaves it. An absolute one is followed on this machine, and leads where it leads here."""
+    for name in names:
+        if _leaves(root, name):
+            raise _leads_outside(root / name)
+
+
+def _leaves(root: Path, name: str) -> bool:
+    """Whether the path below a directory goes above it by `..` of relative links."""
+    ahead, behind = list(reversed(Path(name).parts)), list[str]()
+    for _ in range(_MOST_STEPS):
+        if not ahead:
+            return False
+        if (part := ahead.pop()) == os.pardir:
+            if not behind:
+                return True
+            behind.pop()
+        elif root.joinpath(*behind, part).is_symlink():
+            target = Path(os.readlink(root.joinpath(*behind, part)))
+            if target.is_absolute():
+                return False
+            ahead += reversed(target.parts)
+        else:
+            behind.append(part)
+    return False
+
+
+def _leads_outside(path: Path) -> InputError:
+    return InputError(
+        f"{path} is a link to {os.path.realpath(path)}, outside the directory that is sent.",
+        f"Copy the file there, name a directory with both by --workdir, or leave it out in {IGNORE_FILE}.",
+    )
 
 
 def ignore_lines(root: Path) -> list[str]:
@@ -145,10 +182,7 @@ def entries(root: Path, names: Sequence[str]) -> Iterator[Entry]:
         if path.is_symlink():
             target = Path(os.path.realpath(path))
             if not target.is_relative_to(resolved):
-                raise InputError(
-                    f"{path} is a link to {target}, outside the directory that is sent.",
-                    f"Copy the file there, name a directory with both by --workdir, or leave it out in {IGNORE_FILE}.",
-                )
+                raise _leads_outside(path)
             yield Entry(name, link=os.path.relpath(target, os.path.realpath(path.parent)))
             continue
         if not Path(os.path.realpath(path)).is_relative_to(resolved):
