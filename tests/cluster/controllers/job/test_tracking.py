@@ -31,9 +31,7 @@ def uncounted(succeeded: list[str], failed: list[str]) -> dict[str, Any]:
         pytest.param(
             uncounted(["a"], []), [pod("a", "Succeeded")], None, ["a"], (1, 0), ((), ()), id="one that is written is released"
         ),
-        pytest.param(
-            {"succeeded": 1}, [pod("a", "Succeeded", tracked=False)], None, [], (1, 0), ((), ()), id="and never again"
-        ),
+        pytest.param({"succeeded": 1}, [pod("a", "Succeeded", tracked=False)], None, [], (1, 0), ((), ()), id="and never again"),
         pytest.param({}, [pod("a")], FAILED, [], (0, 0), ((), ("a",)), id="a pod of a failing Job has failed"),
     ],
 )

@@ -31,7 +31,7 @@ def restarted(count: int, phase: str = "Running", **more: Any) -> Pod:
             {}, {"backoffLimit": 2, **ON_FAILURE}, [restarted(2)], "BackoffLimitExceeded", id="as many restarts in place as it"
         ),
         pytest.param(
-            {}, {"backoffLimit": 2, **ON_FAILURE}, [restarted(2, "Pending")], "BackoffLimitExceeded", id="restarts of a pending pod"
+            {}, {"backoffLimit": 2, **ON_FAILURE}, [restarted(2, "Pending")], "BackoffLimitExceeded", id="or of a pending pod"
         ),
         pytest.param({}, {"backoffLimit": 2, **ON_FAILURE}, [restarted(9, "Succeeded")], None, id="restarts of a pod that ended"),
         pytest.param({}, {"backoffLimit": 2}, [restarted(9)], None, id="restarts in place where pods are never restarted"),
