@@ -11,10 +11,11 @@ from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
     r"(?:Name or service not known|Temporary failure in name resolution|Name does not resolve|nodename nor servname provided"
-    r"|Could not resolve host(?:name)?)"
+    r"|No address associated with hostname|Could not resolve host(?:name)?|DNS resolution failed for)"
 )
 _HOST = re.compile(
-    r"(?:hostname|host(?: name)?|getaddrinfo for|resolve)[ :'\"]+([\w.-]*\w)|\(['\"]?([\w.-]+)['\"]?, ?\d+\)|//([\w.-]+)",
+    r"(?:hostname|host(?: name)?|getaddrinfo for|resolution failed for|resolve(?! host))[ :'\"]+([\w.-]*\w)"
+    r"|\(['\"]?([\w.-]+)['\"]?, ?\d+\)|//([\w.-]+)",
     re.IGNORECASE,
 )
 
