@@ -36,6 +36,8 @@ EVENTS = {
     "Preempted": DISRUPTIONS["PreemptionByScheduler"],
     "TaintManagerEviction": DISRUPTIONS["DeletionByTaintManager"],
 }
+_SPARED = "Cancelling deletion"
+"""How the taint manager's second event begins, of the same reason: the taint is gone, and the pod stays."""
 _DELETED = re.compile(r"Pod (\S+) is deleted: (.*)", re.DOTALL)
 """The event of our operator on the job; its reason is that of the pod's condition, which also has the message."""
 SPOT = {
@@ -126,6 +128,8 @@ def _of_events(case: Case) -> Iterator[Disruption]:
             yield Disruption(pod=deleted[1], text=DISRUPTIONS[event["reason"]], message=deleted[2], at=at, source="event")
             continue
         if event.get("reason") not in EVENTS or about.get("kind", "Pod") != "Pod":
+            continue
+        if str(event.get("message", "")).startswith(_SPARED):
             continue
         if about.get("uid") in there or _was_pod(case, about.get("name", ""), event):
             message = str(event.get("message", "")).strip()
