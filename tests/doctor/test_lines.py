@@ -60,3 +60,27 @@ def test_the_end_of_a_log_tells_the_same_as_all_of_it(before: str) -> None:
 def test_of_a_log_without_an_error_the_last_lines_are_read() -> None:
     assert [line.text for line in parsed_end(STEPS)] == [f"step {step} loss 0.5" for step in range(1000 - END_LINES, 1000)]
     assert parsed_end("") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "socket.gaierror: [Errno -5] No address",
+        "zipfile.BadZipFile: File is not a zip file",
+        "queue.Empty",
+        "cv2.error: OpenCV(4.8.0)",
+    ],
+)
+def test_what_follows_the_frames_of_a_traceback_is_an_exception_whatever_its_name(said: str) -> None:
+    text = f'Traceback (most recent call last):\n  File "a.py", line 1, in load\n    work()\n{said}\n'
+    assert [error.text for error in errors(parsed(text))] == [said]
+    assert errors(parsed(f"loading\n{said}\n")) == []
+
+
+def test_nccl_names_a_lack_of_shared_memory_below_a_message_that_a_lost_peer_has_too() -> None:
+    said = "Error while creating shared memory segment /dev/shm/nccl-9sDqj9 (size 9637888)"
+    text = f"torch.distributed.DistBackendError: NCCL error in: x.hpp:268, unhandled system error\nLast error:\n{said}\n"
+    (found,) = errors(parsed(text))
+    assert (found.text, found.is_victim) == (said, False)
+    (found,) = errors(parsed(text.replace(said, "socketProgress: Connection closed by remote peer")))
+    assert found.is_victim

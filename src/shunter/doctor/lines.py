@@ -17,6 +17,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 _NAMES = ("Error", "Exception", "Interrupt", "Exit", "Failure", "Expired", "Warning")
 """What the names of exceptions end with."""
 _EXCEPTION = re.compile(rf"[A-Za-z_][\w.]*(?:{'|'.join(_NAMES)})\b(?::|$)")
+_ANY_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*(?:: |$)")
 _SUMMARY = ("ChildFailedError",)
 _ABORTS = (
     *("terminate called after throwing", "what(): ", "Fatal Python error", "Bus error", "Segmentation fault"),
@@ -25,6 +26,8 @@ _ABORTS = (
 _HEAP_CALLS = ("malloc(): ", "realloc(): ", "free(): ", "munmap_chunk(): ")
 """How the C library begins a message about heap corruption."""
 _ABORT = re.compile(f"{'|'.join(map(re.escape, _ABORTS))}|^(?:{'|'.join(map(re.escape, _HEAP_CALLS))})")
+_SAYS_WHY = re.compile(r"what\(\):|^Error while \S+(?: to)? shared memory segment ")
+"""A line of a message that says more than its first: NCCL calls a lack of shared memory a system error, as a lost peer."""
 MOST_LINES = 60
 """Lines of one error at most: an exception may have a long message."""
 END_LINES = 2 * MOST_LINES
@@ -130,11 +133,13 @@ def _errors(lines: Sequence[Line], rank: int | None) -> list[Error]:
         text = lines[number].text.strip()
         if text.startswith(_TRACEBACK):
             begin = number
-        elif _ABORT.search(text) or (_EXCEPTION.match(text) and not any(word in text for word in _SUMMARY)):
+        elif _ABORT.search(text) or (
+            (_EXCEPTION.match(text) or _is_raised(lines, begin, number)) and not any(word in text for word in _SUMMARY)
+        ):
             end = _end(lines, number)
             start = max(begin, number - MOST_LINES, 0)
             block = tuple(line.text for line in lines[start:end])
-            text = next((line.text.strip() for line in lines[number:end] if "what():" in line.text), text)
+            text = next((line.text.strip() for line in lines[number:end] if _SAYS_WHY.search(line.text)), text)
             if text.endswith(":") and number + 1 < end:
                 text = f"{text} {lines[number + 1].text.strip()}"  # torch lists what does not fit in the lines that follow
             went_on = any(is_step(line.text) for line in lines[end:])
@@ -144,6 +149,17 @@ def _errors(lines: Sequence[Line], rank: int | None) -> list[Error]:
             begin, number = end, end - 1
         number += 1
     return found
+
+
+def _is_raised(lines: Sequence[Line], begin: int, number: int) -> bool:
+    """Whether the line follows the frames of a traceback: an exception of any name, as `socket.gaierror` or `queue.Empty`."""
+    text, before = lines[number].text, lines[number - 1].text
+    return (
+        lines[begin].text.startswith(_TRACEBACK)
+        and number > begin + 1
+        and before[:1] == " "
+        and _ANY_NAME.match(text) is not None
+    )
 
 
 def _end(lines: Sequence[Line], number: int) -> int:

@@ -1,6 +1,6 @@
 """K06: a bus error, mostly because /dev/shm is too small.
 
-Does not blame shared memory if a volume is mounted at /dev/shm and no message of torch says so.
+Does not blame shared memory if a volume is mounted at /dev/shm and no message says so.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, 
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 
 SIGBUS = 135
-_TORCH = re.compile(
+_SHORT = re.compile(
     r"out of shared memory|insufficient shared memory|killed by signal: Bus error"
+    r"|No space left on device: '/dev/shm/|creating shared memory segment /dev/shm/\S+ \(size \d+\)(?!, error: (?!No space left))"
     r"|unable to (?:allocate|resize|write to|mmap)[^\n]{0,60}</torch_[^\n]{0,60}(?:No space left|Cannot allocate)",
     re.IGNORECASE,
 )
@@ -23,8 +24,8 @@ REMEDY = "Mount an emptyDir with medium Memory at /dev/shm; it counts against li
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By torch's last message, exit code 135, and the mounts at /dev/shm. Certain only if torch says so; only possible if it does
-    not and a volume is mounted there."""
+    """By the last message of torch, NCCL or Python, exit code 135, and the mounts at /dev/shm. Certain only if a message says so;
+    only possible if none does and a volume is mounted there."""
     groups: dict[tuple[bool, bool], list[Ending]] = {}
     for ending in case.reasons:
         says_so = lacks_shared_memory(ending)
@@ -34,8 +35,8 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def lacks_shared_memory(ending: Ending) -> bool:
-    """Whether torch says so at the end. It names its files in /dev/shm without the directory."""
-    return _TORCH.search("\n".join((ending.whole, *ending.last_lines))) is not None
+    """Whether a message says so at the end. Torch names its files in /dev/shm without the directory."""
+    return _SHORT.search("\n".join((ending.whole, *ending.last_lines))) is not None
 
 
 def _verdict(ones: list[Ending], *, says_so: bool, has_shm: bool) -> Verdict:
