@@ -25,6 +25,7 @@ def judge(case: Case) -> list[Verdict]:
     ones = [*(ending for ending, _ in found), *(ending for ending, _ in matching(case, _REACHED))]
     ranks = tuple(sorted({int(number) for _, match in found for number in match[1].split(",")}))
     seconds = int(found[0][1][2]) / 1000
+    look_at = "its log, and its stack" if len(ranks) == 1 else "their logs, and their stacks"
     return [
         verdict(
             case,
@@ -35,7 +36,7 @@ def judge(case: Case) -> list[Verdict]:
             confidence="certain",
             ranks=ranks,
             evidence=[log_excerpt(ending, line(match)) for ending, match in found],
-            remedy=f"Find out what {rank_list(ranks)} did instead: its log, and its stack while the job hangs (shunter doctor).",
+            remedy=f"Find out what {rank_list(ranks)} did instead: {look_at} while the job hangs (shunter doctor).",
         )
     ]
 
