@@ -1,0 +1,30 @@
+"""A rank that succeeded while others still needed it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doctor.evidences import ended, failed, log, pod, traceback
+from doctor.rule_cases import RESET
+from job_evidence import NOW
+from shunter.doctor.diagnosing import diagnose
+
+
+@pytest.mark.parametrize(
+    ("left", "others", "said", "id"),
+    [
+        pytest.param(30, 20, RESET, "T15", id="it left before the others lost it"),
+        pytest.param(30, 30, RESET, "T15", id="it left in the same second"),
+        pytest.param(10, 20, RESET, "T90", id="it left after the others had failed"),
+        pytest.param(30, 20, "ValueError: no data", "T00", id="the others have a reason of their own"),
+    ],
+)
+def test_a_rank_that_left_is_the_cause_only_if_the_others_lost_a_peer_after_it(
+    left: float, others: float, said: str, id: str
+) -> None:
+    pods = (pod(0, **ended(1, at=others)), pod(1, **ended(0, at=left)), pod(2, **ended(1, at=others)))
+    logs = tuple(log(rank, traceback(said), at=others) for rank in (0, 2))
+    verdict = diagnose(failed(*pods, logs=logs), NOW).verdicts[0]
+    assert verdict.id == id
+    if id == "T15":
+        assert (verdict.ranks, verdict.confidence) == ((1,), "likely")
