@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from cluster.controllers.job.tallied import NOW, job, pod, tally
 from shunter.api.core import Pod
+from shunter.api.meta import Json
 from shunter.cluster.controllers.job.backoff import Finish
 from shunter.cluster.controllers.job.replicas import change_of, pending_indexes, surplus_of
 
-INDEXED = {"completions": 4, "parallelism": 4, "completionMode": "Indexed"}
+INDEXED: Json = {"completions": 4, "parallelism": 4, "completionMode": "Indexed"}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ INDEXED = {"completions": 4, "parallelism": 4, "completionMode": "Indexed"}
     ],
 )
 def test_pods_are_made_and_deleted_to_match_the_spec(
-    status: dict[str, Any], spec: dict[str, Any], pods: list[Pod], create: int, delete: list[str]
+    status: Json, spec: Json, pods: list[Pod], create: int, delete: list[str]
 ) -> None:
     change = change_of(tally(job(status, **spec), *pods), [], NOW)
     assert change.create == create
@@ -116,7 +116,5 @@ def test_no_more_pods_are_surplus_than_there_are(at_least: int) -> None:
         pytest.param({}, 0, [], id="none is asked for"),
     ],
 )
-def test_pending_indexes_are_those_that_nothing_has_ended_or_serves(
-    status: dict[str, str], count: int, indexes: list[int]
-) -> None:
+def test_pending_indexes_are_those_that_nothing_has_ended_or_serves(status: Json, count: int, indexes: list[int]) -> None:
     assert pending_indexes(tally(job(status, **INDEXED, backoffLimitPerIndex=1)), count) == indexes

@@ -6,6 +6,7 @@ import pytest
 
 from cluster.controllers.job.tallied import job, pod, tally
 from shunter.api.core import Pod
+from shunter.api.meta import Json
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_a_pod_is_active_until_it_ends_or_is_deleted(pods: list[Pod], active: in
         pytest.param({}, [pod("a", "Pending", leaving=True)], 0, 1, id="a pod deleted while pending has failed"),
     ],
 )
-def test_each_ended_pod_counts_once(status: dict[str, object], pods: list[Pod], succeeded: int, failed: int) -> None:
+def test_each_ended_pod_counts_once(status: Json, pods: list[Pod], succeeded: int, failed: int) -> None:
     counted = tally(job(status, completions=5, parallelism=2), *pods)
     assert (counted.succeeded, counted.failed) == (succeeded, failed)
 
@@ -58,7 +59,7 @@ def test_each_ended_pod_counts_once(status: dict[str, object], pods: list[Pod], 
         pytest.param({"podReplacementPolicy": "Failed"}, 0, id="Failed waits until it has ended"),
     ],
 )
-def test_the_replacement_policy_says_whether_a_terminating_pod_has_failed(policy: dict[str, str], failed: int) -> None:
+def test_the_replacement_policy_says_whether_a_terminating_pod_has_failed(policy: Json, failed: int) -> None:
     assert tally(job(completions=1, **policy), pod("a", leaving=True)).failed == failed
 
 
@@ -75,7 +76,7 @@ def test_the_replacement_policy_says_whether_a_terminating_pod_has_failed(policy
         pytest.param({"completedIndexes": "0-9"}, [], "0-3", id="a Job that was scaled down"),
     ],
 )
-def test_an_indexed_job_counts_indexes(status: dict[str, str], pods: list[Pod], succeeded: str) -> None:
+def test_an_indexed_job_counts_indexes(status: Json, pods: list[Pod], succeeded: str) -> None:
     counted = tally(job(status, completions=4, parallelism=4, completionMode="Indexed"), *pods)
     assert str(counted.succeeded_indexes) == succeeded
     assert counted.succeeded == counted.succeeded_indexes.total
@@ -83,7 +84,7 @@ def test_an_indexed_job_counts_indexes(status: dict[str, str], pods: list[Pod], 
 
 def test_failed_indexes_are_known_only_with_a_limit_per_index() -> None:
     failed = pod("a", "Failed", index=1)
-    indexed = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
+    indexed: Json = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
     assert tally(job(**indexed), failed).failed_indexes is None
     assert str(tally(job(**indexed, backoffLimitPerIndex=0), failed).failed_indexes) == "1"
     assert str(tally(job(**indexed, backoffLimitPerIndex=1), failed).failed_indexes) == ""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from cluster.controllers.job.tallied import job, pod, tally
 from shunter.api.core import Pod
+from shunter.api.meta import Json
 from shunter.cluster.controllers.job.tracking import settle
 from shunter.cluster.controllers.job.verdict import Verdict
 
 FAILED = Verdict(success=False, reason="BackoffLimitExceeded", message="")
 
 
-def uncounted(succeeded: list[str], failed: list[str]) -> dict[str, Any]:
+def uncounted(succeeded: list[str], failed: list[str]) -> Json:
     return {"uncountedTerminatedPods": {"succeeded": succeeded, "failed": failed}}
 
 
@@ -36,7 +35,7 @@ def uncounted(succeeded: list[str], failed: list[str]) -> dict[str, Any]:
     ],
 )
 def test_an_ended_pod_is_written_then_released_then_counted(
-    status: dict[str, Any],
+    status: Json,
     pods: list[Pod],
     verdict: Verdict | None,
     released: list[str],

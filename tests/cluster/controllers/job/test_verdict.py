@@ -8,10 +8,11 @@ import pytest
 
 from cluster.controllers.job.tallied import NOW, ago, job, pod, tally
 from shunter.api.core import Pod
+from shunter.api.meta import Json
 from shunter.cluster.controllers.job.verdict import completed, deadline_in, verdict_of
 
-INDEXED = {"completions": 3, "parallelism": 3, "completionMode": "Indexed"}
-ON_FAILURE = {"template": {"spec": {"restartPolicy": "OnFailure"}}}
+INDEXED: Json = {"completions": 3, "parallelism": 3, "completionMode": "Indexed"}
+ON_FAILURE: Json = {"template": {"spec": {"restartPolicy": "OnFailure"}}}
 
 
 def restarted(count: int, phase: str = "Running", **more: Any) -> Pod:
@@ -92,9 +93,7 @@ def restarted(count: int, phase: str = "Running", **more: Any) -> Pod:
         ),
     ],
 )
-def test_a_job_ends_for_the_first_reason_that_holds(
-    status: dict[str, Any], spec: dict[str, Any], pods: list[Pod], reason: str | None
-) -> None:
+def test_a_job_ends_for_the_first_reason_that_holds(status: Json, spec: Json, pods: list[Pod], reason: str | None) -> None:
     verdict = verdict_of(tally(job(status, **spec), *pods), NOW)
     assert (verdict and verdict.reason) == reason
     if verdict is not None:
@@ -149,5 +148,5 @@ def test_a_job_is_complete_once_enough_pods_succeeded_and_none_runs(
         pytest.param({"startTime": ago(20)}, {"activeDeadlineSeconds": 0}, -20, id="a deadline of zero"),
     ],
 )
-def test_the_deadline_counts_from_the_start(status: dict[str, Any], spec: dict[str, Any], seconds: float | None) -> None:
+def test_the_deadline_counts_from_the_start(status: Json, spec: Json, seconds: float | None) -> None:
     assert deadline_in(job(status, **spec), NOW) == seconds
