@@ -27,6 +27,8 @@ RESOLVERS = frozenset({"dig", "drill", "getent", "host", "nslookup"})
 """Programs that look up names and addresses."""
 RESOLVES = r"(?:getent[ \t]+a?hosts(?:v[46])?|nslookup|dig|drill|host)"
 """How a text calls one of them."""
+ASKERS = frozenset({"curl", "kubectl", "oc", "wget"})
+"""Programs that may ask the API server of the cluster."""
 PRINTERS = frozenset({"echo", "printf"})
 TELLERS = frozenset({"curl", "wget", "logger"})
 """Programs that send a text to people or servers: nothing trains by it."""

@@ -24,6 +24,7 @@ init(world_size=Cluster().size)"""
     ("code", "number"),
     [
         (f"world_size = {COUNT}", "world_size"),
+        ("print 'of Python 2'\nworld_size = len(dns.resolver.resolve('peers', 'A'))", "world_size"),
         (f"n: int = {COUNT}\nself.world_size = n * 8", "world_size"),
         (f"init(rank=0, world_size={COUNT})", "world_size"),
         (f"if (n := {COUNT}) > 1:\n    init(world_size=n)", "world_size"),

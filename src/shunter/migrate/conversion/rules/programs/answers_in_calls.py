@@ -13,8 +13,8 @@ from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
 from shunter.migrate.conversion.rules.programs.peer_numbers import SHARE, Values, key_before
 
 _OF_RESOLVER = frozenset({"resolve", "query"})
-ASKS_DNS = rf"(?:{'|'.join(sorted(ALL_ADDRESSES))}|resolver\.(?:{'|'.join(sorted(_OF_RESOLVER))}))"
-"""How a text calls one of them, or asks a resolver of dnspython."""
+ASKS_DNS = rf"(?:{'|'.join(sorted(ALL_ADDRESSES))}|resolver\.(?:{'|'.join(sorted(_OF_RESOLVER))}))\([\s\\]{{0,200}}"
+"""How a text calls one of them, or asks a resolver of dnspython, up to the first argument."""
 KEEPERS = frozenset({
     "int", "str", "float", "max", "min", "abs", "round", "list", "set", "sorted", "tuple", "frozenset", "dict", "filter", "map",
     "zip", "reversed", "iter", "array", "asarray", "unique", "Counter", "chain", "fromkeys", "ceil", "floor", "repr", "format",

@@ -1,5 +1,5 @@
-"""What expressions of Python hold of the answers of look-ups in DNS: names, attributes, calls of functions of the same code, and
-commands that they start. `peers_in_python` follows the values from statement to statement."""
+"""What expressions of Python hold of the answers of look-ups in DNS and requests to the cluster: names, attributes, calls of
+functions of the same code, and commands that they start. `peers_in_python` follows the values from statement to statement."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_commands import STARTS
 from shunter.migrate.conversion.launch.reads import is_rank
+from shunter.migrate.conversion.launch.shell_programs import ASKERS
 from shunter.migrate.conversion.rules.programs.answers_in_calls import (
     ADDS,
     KEEPERS,
@@ -21,6 +22,7 @@ from shunter.migrate.conversion.rules.programs.answers_in_calls import (
     asks_dns,
     named_by_place,
 )
+from shunter.migrate.conversion.rules.programs.cluster_answers import answers_a_number, asks_cluster, calls_cluster
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
     SHARE,
@@ -246,6 +248,10 @@ class Expressions(ABC):
             place = self._lines.span(node.args[0])[0]
             self.found.places.add(place)
             return frozenset({Derived(place, is_number=False)})
+        if calls_cluster(node, name):
+            place = self._lines.span(node)[0]
+            self.found.requests.add(place)
+            return frozenset({Derived(place, is_number=answers_a_number(ast.unparse(node)))})
         if name in STARTS and node.args:
             return self._started(node.args[0]).union(*arguments)
         if function := self._functions.get(called(node)):
@@ -288,7 +294,9 @@ class Expressions(ABC):
         """What the texts of a command print, also those that a name holds, as a shell reads them."""
         printed = NOTHING
         for part in ast.walk(command):
-            if isinstance(part, ast.Name):
+            if isinstance(part, (ast.List, ast.Tuple)):
+                printed |= self._asked_by_words(part)
+            elif isinstance(part, ast.Name):
                 if texts := self._texts.pop(part.id, ()):
                     self._printed_by[part.id] = NOTHING.union(*map(self._started, texts))
                 printed |= self._printed_by.get(part.id, NOTHING)
@@ -297,6 +305,16 @@ class Expressions(ABC):
                 if (quoted := between_quotes(self._code, start, end)) is not None:
                     printed |= self._printed(*quoted)
         return printed
+
+    def _asked_by_words(self, command: ast.List | ast.Tuple) -> Values:
+        """What the cluster answers to a command that is written word by word."""
+        words = [python_code.literal_text(one) or "$" for one in command.elts]
+        written = " ".join(words)
+        if not words or words[0].rpartition("/")[2] not in ASKERS or not asks_cluster(written):
+            return NOTHING
+        place = self._lines.span(command.elts[0])[0]
+        self.found.requests.add(place)
+        return frozenset({Derived(place, is_number=answers_a_number(written))})
 
     def _printed(self, text: str, begin: int) -> Values:
         """What a shell text prints that stands there."""

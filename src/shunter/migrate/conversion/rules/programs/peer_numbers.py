@@ -1,5 +1,5 @@
 """Which names mean a rank, a number of ranks or shards, or a setting that is made of it; and what a program knows of the answers
-of a look-up in DNS."""
+of a look-up in DNS, or of a request to the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _COUNT = late_pattern(
 """A number of ranks or shards; `of_any`, one that services of other kinds have too."""
 _PER_PEER = late_pattern(
     r"(?:^|[_-])(?:lr|learning[_-]?rate|bsz?|batch(?:[_-]?size)?|(?:grad(?:ient)?[_-])?acc(?:um(?:ulation)?)?[_-]?steps"
-    r"|steps[_-]?per[_-]?epoch|(?:max|train|num|total|n)[_-]?(?:steps|iters|iterations|epochs|samples))$|^--?size$",
+    r"|(?:grad(?:ient)?[_-])?accum(?:ulat(?:e|ion))?|steps[_-]?per[_-]?epoch"
+    r"|(?:(?:max|train|num|total|n)[_-]?)?(?:steps|iters|iterations|epochs)|(?:max|train|num|total|n)[_-]?samples)$|^--?size$",
     re.IGNORECASE,
 )
 """What a program sets by the number of its processes, or that number by a name of no more words: `--size`."""
@@ -33,7 +34,7 @@ SHARE = "a share of the data"
 
 
 class Derived(NamedTuple):
-    """What is made of the answers of the look-up at a place of the text."""
+    """What is made of the answers of the look-up, or the request, at a place of the text."""
 
     place: int
     is_number: bool
@@ -64,6 +65,11 @@ def is_of_any_service(name: str) -> bool:
 
 def _is_per_peer(name: str) -> bool:
     return bool(_PER_PEER.search(name.rpartition(".")[2]))
+
+
+def made_of(number: str) -> str:
+    """What a number of that name is made of: of what was found, how many there are, or which one it is."""
+    return "order" if is_rank(number) else "count"
 
 
 def key_before(text: str) -> str:
@@ -115,6 +121,8 @@ class Found(msgspec.Struct):
     """The names of the numbers, by the places of the look-ups."""
     places: set[int] = set()
     """Where look-ups are started."""
+    requests: set[int] = set()
+    """Where the cluster is asked."""
     counted: set[int] = set()
     """Those of which the answers are counted."""
     listed: set[int] = set()
@@ -130,7 +138,8 @@ class Found(msgspec.Struct):
 
     def take(self, inner: Found, begin: int) -> None:
         """Takes over what was found in a text that begins there."""
-        for own, other in ((self.places, inner.places), (self.counted, inner.counted), (self.listed, inner.listed)):
+        sets = ("places", "requests", "counted", "listed")
+        for own, other in ((getattr(self, name), getattr(inner, name)) for name in sets):
             own |= {begin + place for place in other}
         for place, name in inner.numbers.items():
             self.numbers.setdefault(begin + place, name)

@@ -1,4 +1,5 @@
-"""What Python code makes of the answers of look-ups in DNS: which ranks, and which numbers of ranks or shards.
+"""What Python code makes of the answers of look-ups in DNS, and of requests to the cluster: which ranks, and which numbers of
+ranks or shards.
 
 Values are followed statement by statement: through names, attributes, functions and loops of the same code, and commands that it
 starts. A name that is given something else, or is a parameter, holds them no more. All branches are taken.
@@ -12,8 +13,9 @@ from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
-from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
+from shunter.migrate.conversion.rules.programs.answers_in_calls import ASKS_DNS
 from shunter.migrate.conversion.rules.programs.answers_in_expressions import DEEPEST, Environment, Expressions
+from shunter.migrate.conversion.rules.programs.cluster_answers import CALLS_CLUSTER
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
     Found,
@@ -25,7 +27,7 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
 from shunter.migrate.conversion.rules.programs.programs_as_written import programs_as_written
 
 _COUNTED = late_pattern(
-    rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}[\w.]{{0,40}}\b(?:{'|'.join(sorted(ALL_ADDRESSES))})\(\s{{0,80}}"
+    rf"\blen\((?:[\w.]{{1,40}}\(|[({{\[]){{0,4}}(?P<call>[\w.]{{0,40}}\b(?:{ASKS_DNS}|(?P<request>{CALLS_CLUSTER})\())"
 )
 
 
@@ -47,7 +49,10 @@ def _found_unparsed(code: str) -> Found:
     for match in _COUNTED.finditer(code):
         name = key_before(code[max(match.start() - 80, 0) : match.start()])
         if names_number(name):
-            found.numbers[match.end()] = name
+            place = match.start("call") if match["request"] else match.end()
+            found.numbers[place] = name
+            if match["request"]:
+                found.requests.add(place)
     return found
 
 

@@ -1,4 +1,5 @@
-"""What a shell text makes of the answers of look-ups in DNS: which ranks, and which numbers of ranks or shards.
+"""What a shell text makes of the answers of look-ups in DNS, and of requests to the cluster: which ranks, and which numbers of
+ranks or shards.
 
 Values are followed in the order of the text: through variables and arrays, pipes, files that the text writes, functions, and
 texts that it gives other shells or Python. A variable that is given something else holds it no more.
@@ -18,6 +19,7 @@ from shunter.migrate.conversion.launch import shell
 from shunter.migrate.conversion.launch.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.launch.shell_programs import (
+    ASKERS,
     PRINTERS,
     RESOLVERS,
     RESOLVES,
@@ -29,6 +31,7 @@ from shunter.migrate.conversion.launch.shell_programs import (
 )
 from shunter.migrate.conversion.launch.shell_starts import is_device, kept_texts, program_words, run_texts
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
+from shunter.migrate.conversion.rules.programs.cluster_answers import answers_a_number, asks_cluster
 from shunter.migrate.conversion.rules.programs.peer_numbers import (
     NOTHING,
     SHARE,
@@ -44,8 +47,10 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
     shares_of,
 )
 
-_COUNTER = late_pattern(r"(?:wc|nl|uniq|(?:cat|grep)[ \t]+-\w*[cn]|.*\bNR(?![ \t]*==[ \t]*1\b))", re.DOTALL)
-"""A command that counts lines, or numbers them."""
+_COUNTER = late_pattern(
+    r"(?:wc|nl|uniq|(?:cat|grep)[ \t]+-\w*[cn]|.*\bNR(?![ \t]*==[ \t]*1\b)|jq\b.*\blength\b|python3?[ \t].*\blen\()", re.DOTALL
+)
+"""A command that counts lines or elements, or numbers them."""
 _MATCHER = late_pattern(r"grep[ \t]")
 _CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
 """What stands before a program that is asked only whether it fails."""
@@ -54,7 +59,7 @@ _FIRST_LINE = late_pattern(
     r"(?:head|tail)[ \t]+-(?:n[ \t]*)?1\b|sed[ \t]+(?:-n[ \t]+)?[\"']?1[pq]|.*\bNR[ \t]*==[ \t]*1\b", re.DOTALL
 )
 _SETTING = late_pattern(r"(-{0,2}[A-Za-z][\w.-]*)=")
-_LOOKS_UP = late_pattern(rf"\b{RESOLVES}[ \t]")
+_ASKS = late_pattern(rf"\b(?:{RESOLVES}|{'|'.join(sorted(ASKERS))})[ \t]")
 _DIVISOR = late_pattern(r"/[ \t]*\$?\{?([A-Za-z_]\w*)")
 _JOINED = late_pattern(r"&&|\|\||\b(?:then|else|elif)\b")
 """What stands between a condition and what is done by it."""
@@ -123,7 +128,7 @@ class _Shell(msgspec.Struct):
             if command.words and program(command.words[0]) in SEARCHERS | TESTS:
                 conditions.tested |= self._values(command.words) | piped
             is_piped = following is not None and shell.is_piped(self.text, command, following)
-            for inner, begin in kept_texts(self.text, command, following if is_piped else None, _LOOKS_UP):
+            for inner, begin in kept_texts(self.text, command, following if is_piped else None, _ASKS):
                 self._within(inner, begin, NOTHING)
             if command.words and program(command.words[0]) in _READERS:
                 loops.reads(command, piped)
@@ -151,7 +156,7 @@ class _Shell(msgspec.Struct):
         self.substituted.clear()
         for name, value in command.assignments:
             self._assign(name, value, over)
-        words = program_words(command.words, _resolves)
+        words = program_words(command.words, _asks)
         if not words:
             return NOTHING
         name = program(words[0])
@@ -177,7 +182,16 @@ class _Shell(msgspec.Struct):
             if self.text.startswith(name, place):
                 self.found.places.add(place)
                 return frozenset({Derived(place, is_number=False)})
-        return self._started(command, words, given, over)
+        return self._asked(words) | self._started(command, words, given, over)
+
+    def _asked(self, words: Sequence[Word]) -> Values:
+        """What the cluster answers, if the command asks it."""
+        name, written = program(words[0]), self.text[words[0].start : words[-1].end]
+        place = words[0].end - len(name)
+        if name not in ASKERS or not asks_cluster(written) or not self.text.startswith(name, place):
+            return NOTHING
+        self.found.requests.add(place)
+        return frozenset({Derived(place, is_number=answers_a_number(written))})
 
     def _started(self, command: shell.Command, words: Sequence[Word], given: Values, over: Values) -> Values:
         name, written = program(words[0]), self.text[words[0].start : words[-1].end]
@@ -421,8 +435,8 @@ def _is_sum(piece: Piece) -> bool:
     return piece.kind == "arithmetic" or (piece.kind == "command" and piece.value.lstrip().startswith("expr "))
 
 
-def _resolves(word: Word) -> bool:
-    return program(word) in RESOLVERS
+def _asks(word: Word) -> bool:
+    return program(word) in RESOLVERS | ASKERS
 
 
 def _locals(body: shell.Script) -> Iterator[str]:

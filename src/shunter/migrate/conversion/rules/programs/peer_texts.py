@@ -1,0 +1,116 @@
+"""A text of a program: what its variables hold, and what it makes of the answers of DNS and of the cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+from typing import NamedTuple
+
+from shunter.api.late_patterns import late_pattern
+from shunter.api.meta import Json
+from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.pod_reads import python_texts
+from shunter.migrate.conversion.launch.python_code import is_python_code
+from shunter.migrate.conversion.rules.programs.peer_numbers import Found
+from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
+from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
+from shunter.migrate.conversion.rules.programs.texts import Programs, without_comments
+
+_LONGEST = 400
+"""Characters of a value that are read."""
+_ASSIGNMENT = late_pattern(r"(?<![\w$.])([A-Za-z_]\w*)[ \t]?=(?!=)(?=[ \t]?[^\n;])")
+VARIABLE = late_pattern(r"\$\{?(\w+)\}?|os\.environ\[[\"'](\w+)[\"']\]|os\.(?:environ\.get|getenv)\([\"'](\w+)[\"'][^)]*\)")
+"""A variable of a shell, or of the environment in Python."""
+_JOINS = late_pattern(r"^[rbuf]{0,2}[\"']|[\"']$|[\"']\s*\+\s*|\s*\+\s*[rbuf]{0,2}[\"']|[{}]|(?<=[^\s])[\"']$")
+"""What stands between the parts of a text that Python puts together."""
+_CALL = late_pattern(r"\b(\w{1,80})\(\s{0,20}[\"']([\w-]{1,63})[\"'.]")
+_CONTINUATION = late_pattern(r"\\\n|(?<=[(\[,])[ \t]*\n\s*|\n\s*(?=[)\]])")
+"""Where a line goes on in the next."""
+_ONE_POD = frozenset({"MASTER_ADDR", "PET_MASTER_ADDR", "COORDINATOR_ADDRESS", "CHIEF_ADDR", "HOSTNAME", "POD_NAME", "POD_IP"})
+"""One pod in both generations: the first one, or the pod itself."""
+_OF_THE_POD = frozenset({"metadata.name", "status.podIP", "status.hostIP", "spec.nodeName"})
+"""Fields of a pod that name it, or its node."""
+
+
+class Text(NamedTuple):
+    """A program, and what is asked of it at each look-up: found once."""
+
+    code: str
+    """Without comments."""
+    assigned: Mapping[str, int]
+    """Where the value of each variable begins; -1 where it has several."""
+    calls: Set[tuple[str, str]]
+    """Functions, and the texts that they are given first, up to the first dot."""
+    values: Mapping[str, str]
+    """Of the container's environment."""
+    of_one_pod: Set[str]
+    """Variables that hold the name or address of one pod."""
+
+
+def made(draft: Draft, programs: Programs, text: str, spot: Spot) -> Found:
+    """What the text, one of the programs', makes of its look-ups and requests."""
+    codes = [
+        (0 if spot.is_decoded else code.spot.start - spot.start, code.text)
+        for code in python_texts(programs.container, programs.volumes, draft.texts_of)
+        if (code.spot.file, code.spot.path) == (spot.file, spot.path)
+    ]
+    if (0, text) in codes or (not codes and is_python_code(text)):
+        return found_in_python(text)[0]
+    in_shell, _ = found_in_shell(text, found_in_python)
+    found = Found(left=in_shell.left)
+    found.take(in_shell, 0)
+    for begin, code in codes:
+        found.take(found_in_python(code)[0], begin)
+    return found
+
+
+def read(text: str, container: Json) -> Text:
+    """The text as a program of the container."""
+    code = _CONTINUATION.sub(lambda match: " " * len(match[0]), without_comments(text))
+    assigned: dict[str, int] = {}
+    for match in _ASSIGNMENT.finditer(code):
+        assigned[match[1]] = -1 if match[1] in assigned else match.end()
+    environment = container.get("env") or ()
+    values = {str(one.get("name")): one["value"][:_LONGEST] for one in environment if isinstance(one.get("value"), str)}
+    own = {str(one.get("name")) for one in environment if _field(one) in _OF_THE_POD}
+    calls = {(match[1], match[2]) for match in _CALL.finditer(code)}
+    return Text(code, assigned, calls, values, _ONE_POD | own)
+
+
+def _field(variable: Json) -> str:
+    return str(((variable.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath"))
+
+
+def resolved(text: Text, word: str) -> tuple[str, bool]:
+    """The word with what its variables hold, and whether that is all of it."""
+    is_known = True
+
+    def held(match: re.Match[str]) -> str:
+        nonlocal is_known
+        name = match[1] or match[2] or match[3]
+        found = value_of(text, name) or text.values.get(name)
+        is_known = is_known and found is not None
+        return found if found is not None else match[0]
+
+    alone = value_of(text, word)
+    if alone is not None:
+        word = alone
+    elif word in text.assigned:
+        is_known = False
+    replaced = VARIABLE.sub(held, word)
+    for _ in range(3):
+        replaced = _JOINS.sub("", replaced.strip())
+    first = re.match(r"[A-Za-z_]\w*(?=-)", replaced)
+    if first and (known := value_of(text, first[0]) or None):
+        replaced = VARIABLE.sub(held, known).strip("\"'") + replaced[first.end() :]
+    return replaced, is_known and not re.search(r"[$`(\[]", replaced)
+
+
+def value_of(text: Text, name: str) -> str | None:
+    """What the text gives a variable, if it does so once."""
+    start = text.assigned.get(name, -1)
+    if start < 0:
+        return None
+    value = re.split(r"[\n;]", text.code[start : start + _LONGEST], maxsplit=1)[0]
+    return value.split(" if ")[0].strip().strip("\"'")
