@@ -299,3 +299,45 @@ def test_a_service_of_the_input_is_known_by_what_it_selects(selector: Json, is_t
         "a Service that selects pods by labels of v1, which no pod of v2 has, and nnodes is made of" in one for one in found
     )
     assert not any(one.topic.id == "HOST029" for one in convert(source, Options(v1_labels=True), context).findings)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_refused"),
+    [
+        (shell("N=$(getent ahosts trainers | wc -l)\ntorchrun --nnodes=$N t.py"), True),
+        (shell("NNODES=$(dig +short trainers.training.svc.cluster.local | wc -l); python t.py"), True),
+        (shell("NNODES=$(nslookup trainers.training | grep -c Address); python t.py"), True),
+        (shell("NNODES=$(host -t A trainers | wc -l); python t.py"), True),
+        (python('import socket\nworld_size = len(socket.getaddrinfo("trainers", 1))'), True),
+        (python('import socket\nname = "trainers"\nworld_size = len(socket.gethostbyname_ex(name)[2])'), True),
+        (shell("until [ $(getent ahosts trainers | wc -l) -ge 3 ]; do sleep 1; done; python t.py"), False),
+        (shell("for h in $(getent ahosts trainers | sort -u); do echo $h >> hosts; done; python t.py"), False),
+        (shell("NUM_WORKERS=$(getent ahosts trainers | wc -l); python t.py"), False),
+    ],
+)
+def test_a_service_that_is_not_in_the_input_is_told_of(command: list[str], is_refused: bool) -> None:
+    (message,) = told(command)
+    assert (
+        "trainers: a Service of that name is not in the input; if it selects pods by labels of v1, it has none in v2" in message
+    )
+    assert decided(command) == is_refused
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        shell("until getent hosts trainers; do sleep 1; done; python t.py"),
+        shell("NNODES=$(getent ahosts redis-headless | wc -l); python t.py"),
+        shell("NNODES=$(getent ahosts trainers.other.svc | wc -l); python t.py"),
+        shell("NNODES=$(getent ahosts trainers.example.org | wc -l); python t.py"),
+        shell("NNODES=$(getent ahosts kubernetes | wc -l); python t.py"),
+        shell("NNODES=$(dig +short AAAA feature-store | wc -l); python t.py"),
+        shell("NNODES=$(getent ahosts 10.0.0.1 | wc -l); python t.py"),
+        python("import socket\ndef f(trainers):\n    return socket.getaddrinfo(trainers, 1)[0]\nprint(f(1))"),
+        python('import socket\nfor a in socket.getaddrinfo("s3.eu-west-1.amazonaws.com", 443):\n    print(a)'),
+        python('import socket\nip = socket.getaddrinfo("trainers", 1)[0][4][0]'),
+        shell("NNODES=$(getent ahosts bert-worker-0 | wc -l); python t.py"),
+    ],
+)
+def test_a_look_up_of_another_service_is_not(command: list[str]) -> None:
+    assert not told(command)

@@ -14,7 +14,7 @@ from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.answers_in_calls import ASKS_DNS
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.conversion.rules.programs.peer_numbers import Found, is_of_any_service, made_of
-from shunter.migrate.conversion.rules.programs.peer_services import of_service, own_names
+from shunter.migrate.conversion.rules.programs.peer_services import is_unseen, of_service, own_names
 from shunter.migrate.conversion.rules.programs.peer_texts import VARIABLE, Text, made, read, resolved
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
@@ -137,7 +137,7 @@ def _look_ups(draft: Draft, text: Text, found: Found) -> Iterator[_LookUp]:
     for match in (*named.values(), *(one for one in others if one and not _IN_SHELL.match(text.code, one.start()))):
         number, is_counted, is_listed = _use(found, match.start("words"))
         word = match["words"].replace("\\", "")
-        name = _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed)
+        name = _peers(draft, text, word, is_counted=is_counted, is_listed=is_listed, is_code=True)
         if name is None and _is_parameter(text, word):
             function = _function_around(text.code, match.start())
             name = next((one for one in sorted(own_names(draft)) if (function, one) in text.calls), "" if number else None)
@@ -170,12 +170,16 @@ def _use(found: Found, place: int) -> tuple[str, bool, bool]:
     return number, bool(number) or place in found.counted or found.left < 0, place in found.listed
 
 
-def _peers(draft: Draft, text: Text, word: str, *, is_counted: bool, is_listed: bool) -> str | None:
-    """The name that is looked up if it may be one of several pods: empty if it is not known; None if it is another one."""
+def _peers(draft: Draft, text: Text, word: str, *, is_counted: bool, is_listed: bool, is_code: bool = False) -> str | None:
+    """The name that is looked up if it may be one of several pods: empty if it is not known; None if it is another one. Of
+    Python code a word alone is a name of the code."""
     name, is_known = resolved(text, word)
     if is_known:
         host, _, domain = name.partition(".")
-        return host if host in own_names(draft) and is_own_domain(draft, domain) else None
+        if host in own_names(draft):
+            return host if is_own_domain(draft, domain) else None
+        is_written = not is_code or name != word.strip()
+        return host if is_written and (is_counted or is_listed) and is_unseen(draft, name) else None
     roles = "|".join(role.lower() for role in draft.job.replicas)
     if re.search(rf"-(?:{roles})(?=[.\"']|$)|(?:\bformat\(|%|\bjoin\().*[\"'](?:{roles})[\"']", name):
         return ""
