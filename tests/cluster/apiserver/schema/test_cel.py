@@ -27,6 +27,13 @@ def _holds(expression: str, value: Any, old: Any = cel.NO_OLD, **more: Any) -> b
         ("self.sum() == 3 && self.max() == 2 && self.isSorted()", [1, 2], True),
         ("self.find('[0-9]+') == '12'", "a12b", True),
         ("isIP(self.ip) && !isCIDR(self.ip) && isURL(self.url)", {"ip": "10.0.0.1", "url": "http://x"}, True),
+        ("quantity(self) == quantity('1024') && quantity(self).isLessThan(quantity('1.5Ki'))", "1Ki", True),
+        ("cidr('10.0.0.0/8').containsIP(self) && ip(self).family() == 4", "11.0.0.1", False),
+        ("semver(self).isLessThan(semver('1.0.0')) && semver(self).isGreaterThan(semver('1.0.0-2'))", "1.0.0-rc.1", True),
+        ("url(self).getHostname() == 'x' && url(self).getPort() == ''", "https://user@x/", True),
+        ("format.dns1123Label().validate(self).hasValue()", "A_b", True),
+        ("sets.contains(self, [1]) && lists.range(2) == [0, 1] && self.indexOf(1) == 1", [2, 1], True),
+        ("self.all(i, v, i <= v) && self.transformList(i, v, i + v) == [1, 3]", [1, 2], True),
     ],
 )
 def test_rules_use_core_cel_and_the_functions_of_kubernetes(expression: str, value: Any, expected: bool) -> None:

@@ -2,21 +2,20 @@
 
 The library weighs 17 MB of memory and 80 ms, so it is loaded when the first rule really needs it; `self == oldSelf`, all that
 most kinds have, never does. Rules are type-checked without the schema: a field that does not exist is found when the rule runs.
-Source: apiextensions-apiserver 1.36 `schema/cel` (texts), k8s.io/apiserver `cel/library` (functions).
+Source: apiextensions-apiserver 1.36 `schema/cel` (texts), k8s.io/apiserver `cel/library` (functions: cel_functions.py).
 """
 
 from __future__ import annotations
 
 import functools
-import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
+from shunter.cluster.apiserver.schema.cel_functions import declarations
 
 if TYPE_CHECKING:
     from cel_expr_python import cel as library
@@ -39,6 +38,7 @@ _RESERVED = frozenset(
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 _NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _MESSAGE_LIMIT = 5 * 1024
+_LIBRARIES = ("strings", "math", "optional", "encoders", "bindings", "sets", "lists", "two-var-comprehensions")
 _STATUS_CODE = late_pattern(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (late_pattern(r'Key not found in map : "?(.*?)"?$'), r"no such key: \1"),
@@ -229,8 +229,8 @@ def result_type(expression: str, variables: tuple[str, ...]) -> str:
 def _compiled_over(expression: str, variables: tuple[str, ...]) -> library.Expression:
     from cel_expr_python import cel
 
-    functions = cel.CelExtension("kubernetes", _functions(cel))
-    environment = cel.NewEnv(variables=dict.fromkeys(variables, cel.Type.DYN), extensions=[*_extensions(), functions])
+    functions = cel.CelExtension("kubernetes", declarations(cel))
+    environment = cel.NewEnv(config=_extensions(), variables=dict.fromkeys(variables, cel.Type.DYN), extensions=[functions])
     try:
         return environment.compile(expression)
     except RuntimeError as error:
@@ -245,56 +245,13 @@ def _environment(optional_old: bool, *, extended: bool) -> library.Env:
 
     names = ("self", "hasOld", "old") if optional_old else ("self", "oldSelf")
     variables = {name: cel.Type.BOOL if name == "hasOld" else cel.Type.DYN for name in names}
-    extensions = [*(_extensions() if extended else ()), cel.CelExtension("kubernetes", _functions(cel))]
-    return cel.NewEnv(variables=variables, extensions=extensions)
+    config = _extensions() if extended else None
+    return cel.NewEnv(config=config, variables=variables, extensions=[cel.CelExtension("kubernetes", declarations(cel))])
 
 
-def _extensions() -> list[Any]:
-    from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional, ext_strings
+@functools.cache
+def _extensions() -> library.EnvConfig:
+    """The libraries beside the standard one."""
+    from cel_expr_python import cel
 
-    return [
-        ext_strings.ExtStrings(),
-        ext_math.ExtMath(),
-        ext_optional.ExtOptional(),
-        ext_encoders.ExtEncoders(),
-        ext_bindings.ExtBindings(),
-    ]
-
-
-def _functions(cel: Any) -> list[Any]:
-    """Kubernetes' own functions on lists, texts and addresses, as far as plain values carry them."""
-    text, items, anything = cel.Type.STRING, cel.Type.List(cel.Type.DYN), cel.Type.DYN
-    boolean, texts = cel.Type.BOOL, cel.Type.List(cel.Type.STRING)
-
-    def member(name: str, result: Any, parameters: list[Any], function: Callable[..., Any]) -> Any:
-        overload = cel.Overload(id=f"kubernetes_{name}", return_type=result, parameters=parameters, is_member=True, impl=function)
-        return cel.FunctionDecl(name, [overload])
-
-    def plain(name: str, function: Callable[[str], bool]) -> Any:
-        overload = cel.Overload(id=f"kubernetes_{name}", return_type=boolean, parameters=[text], is_member=False, impl=function)
-        return cel.FunctionDecl(name, [overload])
-
-    return [
-        member("sum", anything, [items], sum),
-        member("min", anything, [items], min),
-        member("max", anything, [items], max),
-        member("isSorted", boolean, [items], lambda values: list(values) == sorted(values)),
-        member("find", text, [text, text], _find),
-        member("findAll", texts, [text, text], lambda value, pattern: [m[0] for m in re.finditer(pattern, value)]),
-        plain("isURL", lambda value: bool(urlsplit(value).scheme) or value.startswith("/")),
-        plain("isIP", lambda value: _parses(ipaddress.ip_address, value)),
-        plain("isCIDR", lambda value: "/" in value and _parses(ipaddress.ip_network, value)),
-    ]
-
-
-def _find(value: str, pattern: str) -> str:
-    found = re.search(pattern, value)
-    return found[0] if found else ""
-
-
-def _parses(parser: Callable[[str], Any], value: str) -> bool:
-    try:
-        parser(value)
-    except ValueError:
-        return False
-    return True
+    return cel.NewEnvConfigFromYaml("name: kubernetes\nextensions:\n" + "".join(f"- name: {name}\n" for name in _LIBRARIES))
