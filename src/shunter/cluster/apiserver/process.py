@@ -56,12 +56,13 @@ async def serve(state_dir: Path, listener: socket.socket, disabled_plugins: froz
     store = Store(state_dir / "store" / "cluster.sqlite3")
     store.start()
     registry = Registry(builtin.kinds())
+    authorizer = Authorizer(Rbac(store))
     backend = Backend(
         store=store,
         registry=registry,
         objects=StoredObjects(store),
-        webhooks=Webhooks(store, registry),
-        authorizer=Authorizer(Rbac(store)),
+        webhooks=Webhooks(store, registry, authorizer.answer),
+        authorizer=authorizer,
         room=StorageRoom(state_dir),
         disabled_plugins=disabled_plugins,
     )

@@ -34,6 +34,11 @@ class Attributes:
     view: Callable[[Json], Json] = lambda document: document
     """Converts a document of the resource to that kind."""
 
+    def labels(self, document: Json | None) -> list[Json]:
+        """Those of the new and of the old object, as far as there are any: object selectors look at both. A Scale has none."""
+        shown = [self.view(version) for version in (document, self.old) if version is not None]
+        return [(version.get("metadata") or {}).get("labels") or {} for version in shown]
+
 
 class Rule(NamedTuple):
     """`RuleWithOperations`; `*` stands for everything."""

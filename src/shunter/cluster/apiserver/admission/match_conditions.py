@@ -1,6 +1,6 @@
 """The matchConditions of webhooks: CEL expressions that all must hold before a webhook is asked about a write.
 
-Source: k8s.io/apiserver 1.36 `admission/plugin/webhook/matchconditions`. Rules may not ask the authorizer here.
+Source: k8s.io/apiserver 1.36 `admission/plugin/webhook/matchconditions`
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from shunter.api.field_errors import FieldError, duplicate, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.cluster.apiserver.schema import cel
+from shunter.cluster.apiserver.schema.cel_authorizer import authorizer
 
-VARIABLES = ("object", "oldObject", "request")
+VARIABLES = ("object", "oldObject", "request", "authorizer")
 _LIMIT = 64
 
 
@@ -25,8 +26,7 @@ class ConditionError(Exception):
 def hold(conditions: Sequence[Json], request: Json) -> bool:
     """Whether all conditions hold for an AdmissionRequest. One that does not hold decides, whatever the others are; else one that
     cannot be evaluated raises ConditionError."""
-    about = {name: part for name, part in request.items() if name not in ("object", "oldObject")}
-    values: dict[str, Any] = {"object": request["object"], "oldObject": request["oldObject"], "request": about}
+    values = values_of(request)
     faults: list[str] = []
     for condition in conditions:
         try:
@@ -38,6 +38,21 @@ def hold(conditions: Sequence[Json], request: Json) -> bool:
         shown = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
         raise ConditionError(shown)
     return True
+
+
+def values_of(request: Json) -> dict[str, Any]:
+    """The variables of every expression about an AdmissionRequest."""
+    about = {name: part for name, part in request.items() if name not in ("object", "oldObject")}
+    resource = {
+        "group": request["resource"]["group"],
+        "resource": request["resource"]["resource"],
+        "subresource": request.get("subResource", ""),
+        "namespace": request.get("namespace", ""),
+        "name": request.get("name", ""),
+    }
+    user = request["userInfo"]
+    checks = authorizer(user["username"], user["groups"], resource)
+    return {"object": request["object"], "oldObject": request["oldObject"], "request": about, "authorizer": checks}
 
 
 def errors(conditions: Sequence[Json], field: str) -> list[FieldError]:

@@ -1,13 +1,13 @@
 """ValidatingAdmissionPolicies and their bindings: expressions that must be true for a write.
 
 Policies and bindings are ordinary objects; they are compiled again when their collections change. Source: k8s.io/apiserver 1.36
-`admission/plugin/policy/validating`; messages and codes are the same. Expressions cannot use the authorizer here, audit
-annotations are dropped, and a policy is enforced as soon as it is stored.
+`admission/plugin/policy/validating`; messages and codes are the same. Audit annotations are
+dropped, and a policy is enforced as soon as it is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
@@ -20,13 +20,15 @@ from shunter.api.resources import (
 from shunter.api.selectors import selects
 from shunter.cluster.apiserver.admission import match_conditions
 from shunter.cluster.apiserver.admission.attributes import Attributes, Rule, review, rule_of
-from shunter.cluster.apiserver.registry import Registry
+from shunter.cluster.apiserver.registry import Registry, ServedKind
 from shunter.cluster.apiserver.schema import cel
+from shunter.cluster.apiserver.schema.cel_authorizer import Decide, deciding
 from shunter.cluster.apiserver.status import StatusError, forbidden
 from shunter.cluster.apiserver.storage.store import Store
 
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 _GROUP = VALIDATING_POLICIES.group
+_NO_KIND = "failed to configure policy: failed to find resource referenced by paramKind"
 _NO_PARAMETERS = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
 
 
@@ -35,6 +37,8 @@ class _Violation(NamedTuple):
 
     message: str
     reason: str = "Invalid"
+    is_of_policy: bool = False
+    """The policy cannot be used, whatever its bindings say."""
 
 
 class _Match:
@@ -54,8 +58,7 @@ class _Match:
             return False
         if namespace is not None and not selects(self._namespaces, namespace["metadata"].get("labels") or {}):
             return False
-        versions = [one for one in (document, attributes.old) if one is not None]
-        return any(selects(self._objects, (one.get("metadata") or {}).get("labels") or {}) for one in versions)
+        return any(selects(self._objects, labels) for labels in attributes.labels(document))
 
 
 class _Bound(NamedTuple):
@@ -70,8 +73,10 @@ class _Bound(NamedTuple):
 class Policies:
     """All policies of the cluster that have a binding."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: Registry, decide: Decide) -> None:
+        """`decide` answers what expressions ask the authorizer."""
         self._store = store
+        self._decide = decide
         self._registry = registry
         self._policies = store.collection(_GROUP, VALIDATING_POLICIES.plural)
         self._bindings = store.collection(_GROUP, VALIDATING_POLICY_BINDINGS.plural)
@@ -91,15 +96,18 @@ class Policies:
             return
         request = review(attributes, document)["request"]
         for bound in concerning:
-            for violation in self._violations(bound, request, attributes):
-                actions = bound.binding["spec"].get("validationActions") or ()
+            with deciding(self._decide):
+                violations = list(self._violations(bound, request, attributes))
+            for violation in violations:
+                actions = ["Deny"] if violation.is_of_policy else bound.binding["spec"].get("validationActions") or ()
                 if "Warn" in actions:
                     attributes.warn(f"Validation failed for {_title(bound)}: {violation.message}")
                 if "Deny" in actions:
                     denied.append((bound, violation))
         if denied:
             bound, violation = denied[0]
-            raise _refusal(attributes, f"{_title(bound)} denied request: {violation.message}", violation.reason)
+            title = _policy_title(bound) if violation.is_of_policy else _title(bound)
+            raise _refusal(attributes, f"{title} denied request: {violation.message}", violation.reason)
 
     def _concerning(self, attributes: Attributes, document: Json | None) -> list[_Bound]:
         bound = self._bound()
@@ -115,13 +123,7 @@ class Policies:
     def _violations(self, bound: _Bound, request: Json, attributes: Attributes) -> Iterator[_Violation]:
         spec = bound.policy["spec"]
         fails_open = spec.get("failurePolicy") == "Ignore"
-        about = {name: part for name, part in request.items() if name not in ("object", "oldObject")}
-        values: dict[str, Any] = {
-            "object": request["object"],
-            "oldObject": request["oldObject"],
-            "request": about,
-            "namespaceObject": self._namespace(attributes, request["object"]),
-        }
+        values = {**match_conditions.values_of(request), "namespaceObject": self._namespace(attributes, request["object"])}
         try:
             if not match_conditions.hold(spec.get("matchConditions") or (), request):
                 return
@@ -129,21 +131,24 @@ class Policies:
             if not fails_open:
                 yield _Violation(str(error))
             return
-        parameters = self._parameters(bound, attributes) if spec.get("paramKind") else [None]
+        parameters: list[Json | None] = [None]
+        if kind := spec.get("paramKind"):
+            served = next((one for one in self._registry.all() if _is_of(one.resource, kind)), None)
+            if served is None:
+                if not fails_open:
+                    yield _Violation(f"{_NO_KIND}: '{kind['apiVersion']}, Kind={kind['kind']}'", is_of_policy=True)
+                return
+            parameters = self._parameters(served, bound, attributes)
         reference = bound.binding["spec"].get("paramRef") or {}
         if not parameters and reference.get("parameterNotFoundAction", "Deny") == "Deny" and not fails_open:
             yield _Violation(_NO_PARAMETERS)
         for parameter in parameters:
             yield from _violations_of(spec, {**values, "params": parameter}, fails_open=fails_open)
 
-    def _parameters(self, bound: _Bound, attributes: Attributes) -> list[Json | None]:
+    def _parameters(self, served: ServedKind, bound: _Bound, attributes: Attributes) -> list[Json | None]:
         """The objects that the binding's paramRef names: by their name, or by their labels."""
-        kind: Json = bound.policy["spec"]["paramKind"]
         reference: Json = bound.binding["spec"].get("paramRef") or {}
         namespace = reference.get("namespace") or attributes.namespace
-        served = next((one for one in self._registry.all() if _is_of(one.resource, kind)), None)
-        if served is None:
-            return []
         name, selector = reference.get("name"), reference.get("selector") or {}
         return [
             served.document(entry)
@@ -185,12 +190,12 @@ class Policies:
 def _violations_of(spec: Json, values: dict[str, Any], *, fails_open: bool) -> Iterator[_Violation]:
     """The validations that fail for these values and the policy's own variables."""
     values = {**values, "variables": {}}
+    failed: dict[str, str] = {}
     for variable in spec.get("variables") or ():
         try:
             values["variables"] = {**values["variables"], variable["name"]: cel.evaluated(variable["expression"], values)}
-        except cel.EvaluationError:
-            # Only expressions that use the variable fail.
-            continue
+        except cel.EvaluationError as error:
+            failed[variable["name"]] = _cause(error, variable["expression"], failed)
     for validation in spec.get("validations") or ():
         expression = validation["expression"].strip()
         try:
@@ -198,9 +203,17 @@ def _violations_of(spec: Json, values: dict[str, Any], *, fails_open: bool) -> I
                 continue
         except cel.EvaluationError as error:
             if not fails_open:
-                yield _Violation(f"expression '{expression}' resulted in error: {error}")
+                yield _Violation(f"expression '{expression}' resulted in error: {_cause(error, expression, failed)}")
             continue
         yield _Violation(_message(validation, expression, values), validation.get("reason") or "Invalid")
+
+
+def _cause(error: cel.EvaluationError, expression: str, failed: Mapping[str, str]) -> str:
+    """The error of an expression: where it uses a variable that failed, which one and why."""
+    name = str(error).removeprefix("no such key: ")
+    if name in failed and f"variables.{name}" in expression:
+        return f'composited variable "{name}" fails to evaluate: {failed[name]}'
+    return str(error)
 
 
 def _message(validation: Json, expression: str, values: dict[str, Any]) -> str:
@@ -219,13 +232,16 @@ def _is_of(resource: Resource, kind: Json) -> bool:
     return (resource.api_version, resource.kind) == (kind["apiVersion"], kind["kind"])
 
 
+def _policy_title(bound: _Bound) -> str:
+    return f"ValidatingAdmissionPolicy '{bound.policy['metadata']['name']}'"
+
+
 def _title(bound: _Bound) -> str:
-    policy, binding = bound.policy["metadata"]["name"], bound.binding["metadata"]["name"]
-    return f"ValidatingAdmissionPolicy '{policy}' with binding '{binding}'"
+    return f"{_policy_title(bound)} with binding '{bound.binding['metadata']['name']}'"
 
 
 def _refusal(attributes: Attributes, message: str, reason: str) -> StatusError:
-    error = forbidden(attributes.resource, attributes.name, message, [{"message": message}])
+    error = forbidden(attributes.resource, attributes.name or "Unknown", message, [{"message": message}])
     error.code, error.reason = _CODES.get(reason, 422), reason
     return error
 

@@ -32,6 +32,7 @@ from shunter.cluster.apiserver.decoding import conversion_fault
 from shunter.cluster.apiserver.patch import json_patch
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.registry import Registry
+from shunter.cluster.apiserver.schema.cel_authorizer import Decide, deciding
 from shunter.cluster.apiserver.selectors import Labels
 from shunter.cluster.apiserver.status import forbidden, internal, plain
 from shunter.cluster.apiserver.storage.store import Collection, Store
@@ -59,16 +60,12 @@ class Webhook:
         self._conditions: list[Json] = definition.get("matchConditions") or []
 
     def concerns(self, attributes: Attributes, document: Json | None, namespace_labels: Labels | None) -> bool:
-        """Whether it is asked about this write. The object selector looks at the new and the old object."""
+        """Whether it is asked about this write."""
         if not any(rule.matches(attributes) for rule in self.rules):
             return False
         if namespace_labels is not None and not selects(self._namespaces, namespace_labels):
             return False
-        return any(
-            selects(self._objects, (version.get("metadata") or {}).get("labels") or {})
-            for version in (document, attributes.old)
-            if version is not None
-        )
+        return any(selects(self._objects, labels) for labels in attributes.labels(document))
 
     def wants(self, request: Json, resource: Resource) -> bool:
         """Whether its match conditions let an AdmissionRequest through to it. Raises 403 where they cannot be evaluated."""
@@ -86,9 +83,11 @@ class Webhook:
 class Webhooks:
     """All webhooks of the cluster, and the policies that judge before the validating ones."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: Registry, decide: Decide) -> None:
+        """`decide` answers what expressions ask the authorizer."""
         self._store = store
-        self._policies = Policies(store, registry)
+        self._decide = decide
+        self._policies = Policies(store, registry, decide)
         self._mutating = _Compiled(store, MUTATING_WEBHOOKS)
         self._validating = _Compiled(store, VALIDATING_WEBHOOKS)
         self._calls = WebhookCalls()
@@ -179,7 +178,9 @@ class Webhooks:
         """The answer of a webhook that allows the write; None when its matchConditions do not match, or when it failed and its
         failurePolicy is Ignore. Raises StatusError."""
         asked = review(attributes, document)
-        if not webhook.wants(asked["request"], attributes.resource):
+        with deciding(self._decide):
+            is_wanted = webhook.wants(asked["request"], attributes.resource)
+        if not is_wanted:
             return None
         try:
             answered = await self._post(webhook, asked, mutating=mutating)

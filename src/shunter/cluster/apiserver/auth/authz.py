@@ -59,6 +59,17 @@ class Authorizer:
         reason = self.rbac.reason(user, action)
         return Decision(True, reason) if reason else _NO
 
+    def answer(self, asked: Json) -> tuple[bool, str]:
+        """The decision about an action in an expression (`cel_authorizer.Decide`)."""
+        user = User(asked["user"], tuple(asked["groups"]))
+        if "path" in asked:
+            action = Action(asked["verb"].lower(), path=asked["path"])
+        else:
+            names = ("group", "resource", "subresource", "namespace", "name")
+            action = Action(asked["verb"], *(asked.get(name, "") for name in names))
+        decision = self.decision(user, action)
+        return decision.allowed, decision.reason
+
     def rules(self, user: User, namespace: str) -> list[Json]:
         """Every rule that applies to the user in a namespace."""
         open_rules = _OPEN_RULES if AUTHENTICATED in user.groups else ()

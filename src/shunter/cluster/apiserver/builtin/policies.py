@@ -17,7 +17,7 @@ from shunter.cluster.apiserver.builtin.webhooks import rule_errors
 from shunter.cluster.apiserver.field_rules import faults, one_of, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind
 
-_VARIABLES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
+_VARIABLES = ("authorizer", "object", "oldObject", "request", "namespaceObject", "params", "variables")
 _ACTIONS = ["Audit", "Deny", "Warn"]
 _IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]

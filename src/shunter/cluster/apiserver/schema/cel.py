@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.schema.cel_functions import declarations
+from shunter.cluster.apiserver.schema.cel_functions import declarations, optional
 
 if TYPE_CHECKING:
     from cel_expr_python import cel as library
@@ -206,15 +206,17 @@ def _evaluation_error(fault: str, shown: str) -> EvaluationError:
 
 
 def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
-    """The value of an expression over these variables. Raises EvaluationError."""
+    """The value of an expression over these variables, plain. Raises EvaluationError."""
     try:
-        result = _compiled_over(expression, tuple(values)).eval(data=dict(values))
+        compiled = _compiled_over(expression, tuple(values))
+        if compiled.return_type().name().startswith("optional"):
+            has_value = evaluated(f"({expression}).hasValue()", values)
+            return optional(evaluated(f"({expression}).value()", values)) if has_value else optional()
+        result = compiled.eval(data=dict(values))
         if result.type().name().lower() != "error":
-            return result.value()
+            return result.plain_value()
         fault = str(result.value())
-    except CompilationError as error:
-        fault = str(error)
-    except RuntimeError as error:
+    except (CompilationError, RuntimeError, TypeError) as error:  # TypeError: an optional value that only its evaluation shows
         fault = str(error)
     raise EvaluationError(_plain_fault(_STATUS_CODE.sub("", fault).strip()))
 

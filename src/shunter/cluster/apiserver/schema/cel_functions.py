@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults, label_faults, label_key_faults, label_value_faults, subdomain_faults
+from shunter.cluster.apiserver.schema import cel_authorizer
 from shunter.cluster.apiserver.schema.formats import FORMATS, go_pattern
 
 _QUANTITY = "kubernetes.Quantity"
@@ -26,7 +27,6 @@ _URL = "kubernetes.URL"
 _VERSION = "kubernetes.Semver"
 _FORMAT = "kubernetes.NamedFormat"
 _OPTIONAL = "optional"
-_NONE: Json = {_OPTIONAL: []}
 _BILLION = 10**9
 
 _SEMVER = re.compile(
@@ -110,14 +110,20 @@ def declarations(cel: Any) -> list[Any]:
     for name, part in _URL_PARTS.items():
         member(name, anything, [anything], functools.partial(_url_part, part))
 
-    plain("format.named", anything, [text], lambda name: {_OPTIONAL: [{_FORMAT: name}]} if name in _NAMED_FORMATS else _NONE)
+    plain("format.named", anything, [text], _format_named)
     for name in _NAMED_FORMATS:
         plain(f"format.{name}", anything, [], functools.partial(_named, name))
     member("validate", anything, [anything, text], _validated)
     member("hasValue", boolean, [own], lambda value: bool(_member(value, _OPTIONAL)))
     member("value", anything, [own], _optional_value)
     member("orValue", anything, [own, anything], lambda value, other: next(iter(_member(value, _OPTIONAL)), other))
+    cel_authorizer.declare(member, kinds)
     return [cel.FunctionDecl(name, overloads) for name, overloads in declared.items()]
+
+
+def optional(*value: Any) -> Json:
+    """An optional value, or none."""
+    return {_OPTIONAL: [*value]}
 
 
 def _member(value: Any, kind: str) -> Any:
@@ -182,11 +188,13 @@ def _sum(value: Any, other: Any, sign: int) -> Json:
 
 def _compared(value: Any, other: Any) -> int:
     """Of two quantities or versions: -1, 0 or 1."""
+    one: Any
+    two: Any
     if isinstance(value, Mapping) and _VERSION in value:
         one, two = _precedence(_member(value, _VERSION)), _precedence(_member(other, _VERSION))
     else:
         one, two = _amount(value), _amount(other)
-    return (one > two) - (one < two)
+    return int(one > two) - int(one < two)
 
 
 def _semver(value: str, lenient: bool = False) -> Json:
@@ -212,7 +220,8 @@ def _precedence(version: str) -> Any:
 def _part(place: int, version: Any) -> int:
     found = _SEMVER.fullmatch(_member(version, _VERSION))
     assert found is not None
-    return int(found[place + 1])
+    number: str = found[place + 1]
+    return int(number)
 
 
 def _address(value: str) -> _Address:
@@ -334,6 +343,10 @@ _NAMED_FORMATS: Mapping[str, Callable[[str], list[str]]] = {
 }
 
 
+def _format_named(name: str) -> Json:
+    return optional(_named(name)) if name in _NAMED_FORMATS else optional()
+
+
 def _named(name: str) -> Json:
     return {_FORMAT: name}
 
@@ -341,7 +354,7 @@ def _named(name: str) -> Json:
 def _validated(value: Any, text: str) -> Json:
     """Optionally, what is wrong with a text."""
     faults = _NAMED_FORMATS[_member(value, _FORMAT)](text)
-    return {_OPTIONAL: [faults]} if faults else _NONE
+    return optional(faults) if faults else optional()
 
 
 def _optional_value(value: Any) -> Any:
