@@ -116,7 +116,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     A write of the main resource runs schema.prune, schema.default, `default`, `admit`, mutating webhooks (then schema.default and
     `default` again), `prepare`, metadata's rules, `validate`, schema.validate (errors of all in one answer), validating webhooks,
-    `review`. A write of /status runs schema.prune, schema.default, `default`, mutating webhooks, `prepare_status`,
+    `review`, `allocate`. A write of /status runs schema.prune, schema.default, `default`, mutating webhooks, `prepare_status`,
     metadata's rules, `validate_status`, schema.validate, validating webhooks. On patches all of it runs on the patched object.
     """
 
@@ -167,6 +167,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Built-in mutating admission in place (a pod's priority, a service's address); raises RejectedError."""
     review: Callable[[Json, Json | None, Objects], None] = no_admission
     """Built-in validating admission, after every validation; changes nothing, raises RejectedError."""
+    allocate: Callable[[Json, Json | None, Objects], None] = no_admission
+    """As `review`, and after it: refuses what would take something that only one may have. Not asked about a dry run, which takes
+    nothing."""
     prepare_status: Callable[[Json, Json | None], None] = no_preparation
     """In place, before a status write is validated; spec is the stored one by then."""
     validate_status: Callable[[Json, Json | None], list[FieldError]] = no_rules

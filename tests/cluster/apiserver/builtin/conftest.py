@@ -112,6 +112,7 @@ def write_to(kind: Kind, manifest: Json, old: Json | None, *, status: bool, stor
             name = metadata.get("name", "")
             return Answer(422, f'{resource.kind}{group} "{name}" is invalid: {aggregate(errors)}')
         kind.review(obj, old, objects)
+        kind.allocate(obj, old, objects)
     except (RejectedError, StatusError) as error:
         return Answer(error.code, str(error))
     warnings = kind.warnings(obj, old, objects)

@@ -68,13 +68,13 @@ class Unread:
 
 def test_a_service_that_asks_for_nothing_new_is_compared_with_no_other(write: Write) -> None:
     """Each of 10,000 jobs has headless Services: reading all Services for each would take the square of that."""
-    review = services.kind().review
-    assert review is not None
+    kind = services.kind()
     headless, exposed = made(write, clusterIP="None"), made(write, type="NodePort")
-    review(headless, None, Unread())
-    review(exposed, exposed, Unread())
-    with pytest.raises(AssertionError, match="all Services"):
-        review(exposed, None, Unread())
+    for look in (kind.review, kind.allocate):
+        look(headless, None, Unread())
+        look(exposed, exposed, Unread())
+        with pytest.raises(AssertionError, match="all Services"):
+            look(exposed, None, Unread())
 
 
 def test_an_address_that_another_service_has_is_refused(write: Write) -> None:

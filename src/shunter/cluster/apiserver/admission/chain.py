@@ -86,6 +86,8 @@ async def reviewed(
             if served.resource.namespaced:
                 limit_range.review(served.resource, document, old, backend.objects)
                 quota.review(served.resource, document, old, backend.objects)
+            if not attributes.dry_run:
+                served.kind.allocate(document, old, backend.objects)
         except RejectedError as rejection:
             raise _rejection(served, attributes.name, rejection) from None
 
