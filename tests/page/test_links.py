@@ -91,6 +91,15 @@ def test_only_annotations_and_variables_that_are_meant_for_it_are_looked_at() ->
     ]
 
 
+def test_the_embedded_cluster_s_mlflow_is_linked_as_a_browser_reaches_it() -> None:
+    trainer = {"env": [{"name": "MLFLOW_TRACKING_URI", "value": "http://mlflow.shunter-system.svc:5001"}]}
+    job: Json = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {}, "spec": {"trainer": trainer}}
+    assert [(link.url, link.host) for link in links(job)] == [("http://127.0.0.1:5001", "127.0.0.1:5001")]
+    metrics = [{"name": "mlflow.experiment", "value": "7"}, {"name": "mlflow.run", "value": "abc"}]
+    job["status"] = {"trainerStatus": {"metrics": metrics}}
+    assert [link.url for link in links(job)] == ["http://127.0.0.1:5001/#/experiments/7/runs/abc"]
+
+
 def test_variables_of_a_v1_job_are_those_of_its_containers() -> None:
     template = {"spec": {"containers": [{"env": [{"name": "MLFLOW_TRACKING_URI", "value": "http://mlflow:5000"}]}]}}
     spec = {"pytorchReplicaSpecs": {"Master": {"template": template}}}

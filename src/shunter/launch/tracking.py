@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from shunter.api.meta import Json, Struct
+from shunter.cluster import mlflow_server
 from shunter.errors import InputError
 
 URI = "MLFLOW_TRACKING_URI"
@@ -160,6 +161,11 @@ def tracked_run(job: Json) -> TrackedRun | None:
         reported.get("mlflow.experiment", ""),
         reported.get("mlflow.run", ""),
     )
+
+
+def browser_address(uri: str) -> str:
+    """An address that pods were told, as a browser on this machine reaches it; it knows no Services of an embedded cluster."""
+    return mlflow_server.own_address(uri)
 
 
 def shown(uri: str) -> str:

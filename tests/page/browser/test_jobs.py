@@ -50,6 +50,11 @@ def test_time_left_counts_from_the_report_and_an_old_report_has_its_age(look: Lo
     expect(shown.filter(has_text="63 %")).to_have_text("63 %")
 
 
+def test_a_job_that_has_ended_ages_as_others_do(look: Look) -> None:
+    rows = look().page.locator("tr.row")
+    expect(rows.filter(has_text="bert-large").locator(".c-age")).to_have_text("12m")
+
+
 def test_a_counter_filters_and_the_address_says_so(look: Look) -> None:
     page = look().page
     page.get_by_role("button", name="Waiting 1").click()

@@ -109,7 +109,7 @@ function Head({ job, now }) {
   const times = progress ? timesOf(progress, now, job.state === "Running") : [];
   const fact = (/** @type {any} */ value, /** @type {string} */ text, tone = "") => html`<div><b class=${tone}>${value}</b>${text}</div>`;
   return html`<div class="facts">
-    ${fact(job.state, [job.reason !== job.state && job.reason, job.created && `${age(ageOf(job, now))} ${job.finished ? "in all" : "old"}`].filter(Boolean).join(", "), `state ${job.state}`)}
+    ${fact(job.state, [job.reason !== job.state && job.reason, job.created && (job.finished ? `${age(job.finished - job.created)} in all` : `${age(ageOf(job, now))} old`)].filter(Boolean).join(", "), `state ${job.state}`)}
     ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks; how many are up is unknown" : "ranks up") : null}
     ${progress?.share !== undefined ? fact(percent(progress.share), [steps, ...times, source].filter(Boolean).join(", ")) : steps ? fact(count(progress?.step ?? 0), ["step", ...times, source].filter(Boolean).join(", ")) : null}
     ${progress?.notFinite ? fact(progress.notFinite, "loss", "state Failed") : progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}

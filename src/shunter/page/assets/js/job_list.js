@@ -17,9 +17,9 @@ export const COLUMNS = {
   age: { title: "Age", by: (row, now) => ageOf(row, now) },
 };
 
-/** Seconds from creation to the end, or until now. @param {JobRow} row @param {number} now */
+/** Seconds since the creation. @param {JobRow} row @param {number} now */
 export function ageOf(row, now) {
-  return row.created ? (row.finished || now) - row.created : 0;
+  return row.created ? now - row.created : 0;
 }
 
 /** Jobs that match the search. States are counted over these, so that each counter is the number that a click on it shows. @param {JobRow[]} rows @param {JobFilter} filter */

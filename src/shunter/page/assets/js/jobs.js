@@ -62,7 +62,7 @@ function Table({ rows, session, filter, now, change, isStale }) {
     )}<th class="c-why">Why</th></tr></thead>
     <tbody ref=${body}>
       <${Space} rows=${first} height=${height} />
-      ${shown.slice(first, last).map((row, index) => html`<${Row} key=${row.id} row=${row} now=${row.finished ? 0 : now} index=${first + index} />`)}
+      ${shown.slice(first, last).map((row, index) => html`<${Row} key=${row.id} row=${row} now=${now} index=${first + index} />`)}
       <${Space} rows=${shown.length - last} height=${height} />
     </tbody></table>`;
 }
