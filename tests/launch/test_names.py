@@ -16,7 +16,7 @@ from shunter.launch.options import LaunchOptions, Program
         (Program(path="1st.py"), "job-1st"),
         (Program(path="ü.py"), "job"),
         (Program(module="pkg.train"), "train"),
-        (Program(path="a" * 80 + ".py"), "a" * 45),
+        (Program(path="a" * 80 + ".py"), "a" * 43),
     ],
     ids=lambda value: str(value)[:30],
 )

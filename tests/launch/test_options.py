@@ -33,7 +33,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "--name 'Train': lower case letters, digits and '-' only, beginning with a letter, as in train-2",
     ),
     "a job to resume that is none": ({"resume": "Bad_Name"}, "--resume 'Bad_Name': lower case letters, digits"),
-    "a name that makes those of pods too long": ({"name": "a" * 51}, "--name 'a+' has 51 characters; .* Use at most 50"),
+    "a name that makes those of pods too long": ({"name": "a" * 51}, "--name 'a+' has 51 characters; .* Use at most 48"),
     "a label that is none": ({"labels": {"team": "a b"}}, "--label team=a b: a valid label must be"),
     "an image that is none": ({"image": "my image"}, "--image 'my image': an image is named like team/train:1"),
     "two queues": (

@@ -3,6 +3,7 @@
 Job templates are opaque. The schema is structurally equal to the one of JobSet's release, so that users may install either.
 """
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -11,6 +12,9 @@ from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import INT32, REQUIRED, ConditionItem, builtin, cel, doc, list_atomic, list_map, schema
 
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+LONGEST_POD_NAME = 63
+RANDOM_SUFFIX = 6
+"""Characters that the Job controller adds to a pod's name."""
 JOBSET_NAME, REPLICATED_JOB = "jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name"
 """Labels of Jobs and pods: the JobSet, and the name of the replicated job in it."""
 
@@ -206,3 +210,9 @@ class JobSet(Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: Annotated[JobSetSpec, JOB_SET_SPEC_RULES, doc("What to run.")] = JobSetSpec()
     status: Annotated[JobSetStatus, doc("The observed state of the JobSet.")] = JobSetStatus()
+
+
+def longest_name(parts: Iterable[tuple[str, int, int]]) -> int:
+    """How long a JobSet's name may be for its longest pod name to fit, by name, replicas and pods of its replicated jobs."""
+    ends = [f"-{name}-{max(replicas - 1, 0)}-{max(pods - 1, 0)}" for name, replicas, pods in parts]
+    return LONGEST_POD_NAME - RANDOM_SUFFIX - max(map(len, ends), default=0)

@@ -64,7 +64,7 @@ _MPIRUN = (MPIRUN, "--allow-run-as-root", "--hostfile", f"{HOST_FILE_DIRECTORY}/
 def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> list[Json]:
     """The ConfigMaps, if the code is packed, the job's own TrainingRuntime, if it needs one, and then the TrainJob, as `kubectl
     apply` takes them. InputError for a runtime that cannot start the program, and for volumes at paths that others have."""
-    require_startable(runtime, options)
+    require_startable(runtime, options.named(name))
     require_free_paths(options, code, runtime)
     objects = config_maps(code, name, namespace) if isinstance(code, PackedCode) else []
     job = train_job(options, code, runtime, name=name, namespace=namespace)

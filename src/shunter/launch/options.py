@@ -33,8 +33,8 @@ MOST = 2**31 - 1
 _AMOUNTS = {"--cpus": "Write 4 or 500m.", "--memory": "Write 16Gi or 500Mi."}
 LEAST_MEMORY = 2**20
 """In bytes. Less is another unit than was meant: m is a thousandth, and no unit is bytes."""
-LONGEST_NAME = 50
-"""Of a job: the names of its pods, NAME-node-0-12-abcde, are host names, of at most 63 characters."""
+LONGEST_NAME = 48
+"""Of a job: the names of its pods, NAME-node-0-0-abcde, are host names, of at most 63 characters. More nodes leave it less."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

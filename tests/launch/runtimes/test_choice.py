@@ -10,17 +10,50 @@ from typing import Any
 
 import pytest
 
+from shunter.api.jobset import longest_name
+from shunter.api.shapes import shaped
+from shunter.api.trainer.trainjob import TrainJob
 from shunter.errors import InputError
 from shunter.fabrics import profiles
 from shunter.launch.code.delivery import ImageCode
 from shunter.launch.fabric import Fabric
-from shunter.launch.objects import launch
-from shunter.launch.options import LaunchOptions, Program
-from shunter.launch.runtimes.choice import NOT_EMBEDDED, Runtime, require_embedded, require_startable, start_command
+from shunter.launch.objects import launch, train_job
+from shunter.launch.options import LONGEST_NAME, LaunchOptions, Program
+from shunter.launch.runtimes.choice import (
+    LAUNCHERS,
+    NOT_EMBEDDED,
+    Runtime,
+    longest_job_name,
+    of_object,
+    require_embedded,
+    require_startable,
+    start_command,
+)
+from shunter.operator.trainer.render import jobset_for
 from shunter.operator.trainer.runtimes import shipped
 
 TORCH = Runtime("torch-distributed", "torch")
 MPI = Runtime("deepspeed-distributed", "deepspeed")
+
+
+STARTABLE = [runtime for runtime in map(of_object, shipped()) if runtime.framework in LAUNCHERS]
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 12, 100])
+@pytest.mark.parametrize("runtime", STARTABLE, ids=lambda runtime: runtime.name)
+def test_a_job_may_have_no_longer_name_than_its_pods_allow(runtime: Runtime, nodes: int) -> None:
+    """As its JobSet is."""
+    options = LaunchOptions(program=Program(path="train.py"), nodes=nodes)
+    job = train_job(options, ImageCode(), runtime, name="n", namespace="team")
+    jobset = jobset_for(shaped(job, TrainJob), runtime.object)
+    made = jobset["spec"]["replicatedJobs"]
+    parts = [(one["name"], one.get("replicas", 1), one["template"]["spec"].get("parallelism", 1)) for one in made]
+    most = longest_job_name(runtime, nodes)
+    assert longest_name(parts) == most
+    require_startable(runtime, options.named("n" * min(most, LONGEST_NAME)))
+    if most < LONGEST_NAME:
+        with pytest.raises(InputError, match=rf"has {most + 1} characters; .* of runtime {runtime.name} leave it at most {most}"):
+            require_startable(runtime, options.named("n" * (most + 1)))
 
 
 @pytest.mark.parametrize(

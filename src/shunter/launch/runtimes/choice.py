@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from shunter.api.formats.counts import count
+from shunter.api.jobset import longest_name
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
+from shunter.api.trainer import template as templates
+from shunter.api.trainer.runtime import ANCESTOR_TRAINER, LAUNCHER, NODE
 from shunter.api.trainer.trainjob import GROUP
 from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
@@ -48,7 +52,7 @@ class Runtime:
     framework: str
     kind: str = CLUSTER_TRAINING_RUNTIMES.kind
     spec: Json = dataclasses.field(default_factory=dict, compare=False)
-    """Needed only for a job that gets a runtime of its own."""
+    """Needed for a job that gets a runtime of its own, and to know how long its name may be."""
 
     @property
     def reference(self) -> Json:
@@ -114,7 +118,7 @@ def require_embedded(runtime: Runtime) -> None:
 
 def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
     """InputError for what the runtime cannot do: python starts one process a node, a TrainJob cannot choose the image of mpirun's
-    nodes, and variables that torchrun sets for each process would be ignored."""
+    nodes, and variables that torchrun sets for each process would be ignored; and for a name that is too long for its pods."""
     if runtime.launcher == MPIRUN and options.image:
         raise InputError(
             f"--image {options.image}: a TrainJob sets the image of the pod with mpirun only, and the other nodes of runtime "
@@ -125,6 +129,12 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
         raise InputError(
             f"--fabric: its variables would not reach the processes that mpirun starts for runtime {runtime.name}.",
             "Write a TrainJob that passes them on: mpirun -x NAME.",
+        )
+    if options.name and len(options.name) > (most := longest_job_name(runtime, options.nodes)):
+        raise InputError(
+            f"--name {options.name!r} has {len(options.name)} characters; pod names contain it, and those of "
+            f"{count(options.nodes, 'node')} of runtime {runtime.name} leave it at most {most}.",
+            f"Use at most {most}.",
         )
     ignored = next((variable["name"] for variable in options.environment if variable["name"] in RANK_VARIABLES), "")
     if runtime.launcher == TORCHRUN and ignored:
@@ -144,6 +154,17 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
             f"--gpus {options.gpus}: runtime {runtime.name} expects a worker for each GPU, and run starts one per node.",
             "Use --gpus 1 and more --nodes.",
         )
+
+
+def longest_job_name(runtime: Runtime, nodes: int) -> int:
+    """How long the name of a job with so many nodes may be, for the names of its pods to fit; of an MPI job with a launcher that
+    is a node possibly one character less."""
+    parts = []
+    for one in templates.replicated_jobs(runtime.spec.get("template") or {}):
+        trains = one["name"] == NODE or (one["name"] != LAUNCHER and templates.ancestor(one) == ANCESTOR_TRAINER)
+        spec = (one.get("template") or {}).get("spec") or {}
+        parts.append((str(one["name"]), int(one.get("replicas") or 1), nodes if trains else int(spec.get("parallelism") or 1)))
+    return longest_name(parts)
 
 
 def is_rank_by_itself(runtime: Runtime, options: LaunchOptions) -> bool:

@@ -5,6 +5,7 @@ Ours, not upstream's, which only tells it in events; those are gone after an hou
 
 from __future__ import annotations
 
+from shunter.api.jobset import LONGEST_POD_NAME, longest_name
 from shunter.api.meta import Condition
 from shunter.api.resources import JOBSETS, Resource
 from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
@@ -17,9 +18,6 @@ CREATED = "Created"
 GOES_ON = "the TrainJob then continues."
 LONGEST_MESSAGE = 4096
 """Characters; a condition may have 32768, and a JobSet that is refused is quoted in full."""
-LONGEST_POD_NAME = 63
-RANDOM_SUFFIX = 6
-"""Characters that the Job controller adds to a pod's name."""
 
 
 def not_installed(resource: Resource) -> Condition:
@@ -60,21 +58,15 @@ def refused(failure: Failure) -> Condition | None:
 
 def _remedy(message: str, write: Apply | Create) -> str:
     if write.resource == JOBSETS and f"exceed {LONGEST_POD_NAME} characters" in message:
+        parts = [
+            (one["name"], one.get("replicas", 1), one["template"]["spec"].get("parallelism", 1))
+            for one in write.body["spec"].get("replicatedJobs") or []
+        ]
         return (
-            f"Names of its pods are made from metadata.name: with this runtime it may have at most {longest_name(write)} "
+            f"Names of its pods are made from metadata.name: with this runtime it may have at most {longest_name(parts)} "
             "characters. Create the TrainJob again with a shorter name."
         )
     return f"Change the TrainJob, its runtime or what else the message names; {GOES_ON}"
-
-
-def longest_name(write: Apply | Create) -> int:
-    """How long the job's name may be for its longest pod name to fit, by its JobSet."""
-    longest = 0
-    for replicated_job in write.body["spec"].get("replicatedJobs") or []:
-        pods = replicated_job["template"]["spec"].get("parallelism", 1)
-        last = f"-{replicated_job['name']}-{max(replicated_job.get('replicas', 1) - 1, 0)}-{max(pods - 1, 0)}"
-        longest = max(longest, len(last))
-    return LONGEST_POD_NAME - RANDOM_SUFFIX - longest
 
 
 def not_created(reason: str, message: str) -> Condition:
