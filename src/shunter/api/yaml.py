@@ -198,13 +198,15 @@ _FALSE = frozenset(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off"
 _TRUE = frozenset(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_UNGROUPED = re.compile(r"(?<![0-9])_|_(?![0-9])")
+"""An underscore that is not between digits, which Go refuses in a number that begins with a point, and only there."""
 _OCTAL = re.compile(r"([-+]?)0[oO]?([0-7]+)", re.ASCII)
 
 
 def _number(text: str) -> int | float | None:
     """The number that Kubernetes reads in a plain scalar; None when it is text. Integers beyond 64 bits are floats."""
     digits = text.replace("_", "")
-    if text[:1] == "_":
+    if text[:1] == "_" or (text[:1] == "." and _UNGROUPED.search(text)):
         return None
     if _INTEGER.fullmatch(digits) and digits[-1] not in "oOxXbB":
         octal = _OCTAL.fullmatch(digits)

@@ -15,7 +15,7 @@ import yaml
 from shunter.api.late_patterns import late_pattern
 
 _PLAIN = late_pattern(r"[A-Za-z0-9_./$(+;<^~-][^\x00-\x1f\x7f-\xa0\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]*")
-_NUMBER_LIKE = late_pattern(r"[-+.]?[0-9][0-9A-Fa-fxXoObBeE_.:,+\-TZ ]*|[-+]?\.(?:inf|nan)", re.I)
+_NUMBER_LIKE = late_pattern(r"[-+]?(?:[0-9]|\.[0-9_])[0-9A-Fa-fxXoObBeE_.:,+\-TZ ]*|[-+]?\.(?:inf|nan)", re.I)
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "none", "<<", "=", "-", "---", "..."))
 """What YAML 1.1, YAML 1.2 or some reader in between takes for something else than text."""
 _OF_FLOW = late_pattern(r"[,\[\]{}:?]")
