@@ -193,3 +193,25 @@ def test_a_model_or_its_parameters_are_named_and_not_both() -> None:
 )
 def test_bytes_are_written_in_gib(size_: float, text: str) -> None:
     assert gib(size_) == text
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes"),
+    [
+        pytest.param(SizeOptions(seq=6144, cp=3), 3, id="three parts"),
+        pytest.param(SizeOptions(seq=6144, tp=2, cp=3), 3, id="six parts"),
+        pytest.param(SizeOptions(seq=8192, tp=8), 1, id="as many parts as a machine has GPUs"),
+        pytest.param(SizeOptions(seq=8192, tp=8, cp=2), 2, id="twice as many"),
+    ],
+)
+def test_machines_are_counted_in_multiples_of_the_parts(options: SizeOptions, nodes: int) -> None:
+    choice = best_choice(LLAMA, options, machine("p5.48xlarge"))
+    assert (choice.verdict, choice.nodes) == ("fits", nodes)
+
+
+@pytest.mark.parametrize("available", [2, 3, 4, 5, 7, 11])
+def test_no_more_machines_are_counted_than_a_cluster_has(available: int) -> None:
+    few = dataclasses.replace(machine("p5.48xlarge"), available=available)
+    choice = best_choice(LLAMA, SizeOptions(seq=6144, cp=3), few)
+    assert choice.nodes <= available
+    assert (choice.verdict == "fits") == (available >= 3)

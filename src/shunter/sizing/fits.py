@@ -8,6 +8,7 @@ if the part that does not depend on the batch exceeds the device, or the formula
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Final, Literal
 
@@ -74,7 +75,7 @@ def best_choice(shape: Shape, options: SizeOptions, instance: Instance) -> Machi
             return dataclasses.replace(choice, verdict="no", reason=f"the cluster has only {instance.available} of them")
         return choice
     tight: MachineChoice | None = None
-    for nodes in _node_counts(instance):
+    for nodes in _node_counts(instance, options.tp * options.pp * options.cp):
         last = choice_of(shape, options, instance, nodes)
         if last.verdict == "fits":
             if tight is None or tight.verdict != "tight":
@@ -209,9 +210,11 @@ def _shardings(options: SizeOptions, gpus: int) -> list[Sharding]:
     return ["fsdp"] if options.hsdp else ["ddp", "fsdp"]
 
 
-def _node_counts(instance: Instance) -> Iterator[int]:
-    nodes, most = 1, instance.available or MOST_NODES
+def _node_counts(instance: Instance, parts: int) -> Iterator[int]:
+    """Numbers of machines to try, each about twice the one before. Their GPUs are a multiple of `parts`, if any number's are."""
+    step, most = parts // math.gcd(instance.gpus, parts), instance.available or MOST_NODES
+    nodes = step
     while nodes < most:
         yield nodes
         nodes *= 2
-    yield most
+    yield most // step * step or most
