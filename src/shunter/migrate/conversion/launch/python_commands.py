@@ -424,6 +424,8 @@ def _of_shell(words: Sequence[str]) -> str:
 
 
 def _shell_text(words: Sequence[str]) -> str:
+    if len(words) == 1:
+        return words[0]  # With `shell=True` the one word of a list is a whole command.
     return " ".join(word if word == UNKNOWN else shlex.quote(word) for word in words)
 
 
