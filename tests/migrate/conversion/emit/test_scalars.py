@@ -18,7 +18,9 @@ TEXTS = st.one_of(
 
 
 def node(text: str) -> yaml.ScalarNode:
-    (_, value) = yaml.compose(text, Loader=LenientLoader).value[0]
+    whole = yaml.compose(text, Loader=LenientLoader)
+    assert isinstance(whole, yaml.MappingNode)
+    value = whole.value[0][1]
     assert isinstance(value, yaml.ScalarNode)
     return value
 
