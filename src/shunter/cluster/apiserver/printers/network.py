@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
@@ -48,17 +48,21 @@ def _external_address(service: Json) -> str:
         case "ClusterIP" | "NodePort":
             return ",".join(given) or "<none>"
         case "LoadBalancer":
-            ingress = (status_of(service).get("loadBalancer") or {}).get("ingress") or ()
-            balancers = [entry.get("ip") or entry.get("hostname", "") for entry in ingress]
-            return ",".join([*balancers, *given]) or "<pending>"
+            return ",".join([*_balancers(service), *given]) or "<pending>"
         case "ExternalName":
             return str(spec.get("externalName", ""))
         case _:
             return "<unknown>"
 
 
+def _balancers(document: Json) -> list[str]:
+    """The addresses of the load balancer, each once."""
+    entries = (status_of(document).get("loadBalancer") or {}).get("ingress") or ()
+    return sorted({address for entry in entries if (address := entry.get("ip") or entry.get("hostname"))})
+
+
 def _endpoint_slice(document: Json, now: datetime) -> Cells:
-    ports = [str(port["port"]) if port.get("port") else "*" for port in document.get("ports") or ()]
+    ports = [str(port.get("port") or port.get("name", "*")) for port in document.get("ports") or ()]
     addresses = [address for endpoint in document.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return [
         name_of(document),
@@ -79,19 +83,19 @@ def _endpoints(document: Json, now: datetime) -> Cells:
     for subset in document.get("subsets") or ():
         addresses = [address["ip"] for address in subset.get("addresses") or ()]
         ports = subset.get("ports") or ()
-        found += [f"{ip}:{port['port']}" for port in ports for ip in addresses] if ports else addresses
-    return [name_of(document), _shortened(found) or "<none>", age(document, now)]
+        hosts = [f"[{ip}]" if ":" in ip else ip for ip in addresses]
+        found += [f"{host}:{port['port']}" for port in ports for host in hosts] if ports else addresses
+    return [name_of(document), _shortened(found) if document.get("subsets") else "<none>", age(document, now)]
 
 
 def _ingress(document: Json, now: datetime) -> Cells:
     spec = spec_of(document)
     hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
-    balancers = (status_of(document).get("loadBalancer") or {}).get("ingress") or ()
     return [
         name_of(document),
         spec.get("ingressClassName", "<none>"),
         _shortened(hosts) or "*",
-        ",".join(entry.get("ip") or entry.get("hostname", "") for entry in balancers),
+        ",".join(_balancers(document)),
         "80, 443" if spec.get("tls") else "80",
         age(document, now),
     ]
@@ -104,7 +108,8 @@ def _ingress_class(document: Json, now: datetime) -> Cells:
     if parameters:
         group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
         shown = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
-    return [name_of(document), spec.get("controller", ""), shown, age(document, now)]
+    default = annotations_of(document).get("ingressclass.kubernetes.io/is-default-class") == "true"
+    return [name_of(document) + (" (default)" if default else ""), spec.get("controller", ""), shown, age(document, now)]
 
 
 def _network_policy(document: Json, now: datetime) -> Cells:

@@ -76,7 +76,7 @@ def _csi_driver(document: Json, now: datetime) -> Cells:
         spec.get("attachRequired", True),
         bool(spec.get("podInfoOnMount")),
         bool(spec.get("storageCapacity")),
-        ",".join(audiences) or "<unset>",
+        ",".join(audiences) if audiences else "<unset>",
         bool(spec.get("requiresRepublish")),
         ",".join(spec.get("volumeLifecycleModes") or ()) or "<none>",
         age(document, now),
