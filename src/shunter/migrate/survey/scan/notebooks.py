@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from shunter.migrate.survey.scan import python_code
@@ -10,6 +11,7 @@ from shunter.migrate.v1_texts.reference import Reference
 
 _MAGIC = ("%", "!", "?")
 """First characters of lines for IPython."""
+_ASSIGNED = re.compile(r"[\w., ]+= *[!%]")
 _OTHER_LANGUAGE = "%%"
 """The start of a cell that may be in another language: `%%bash`."""
 
@@ -41,9 +43,10 @@ def references(text: str) -> list[Reference]:
 
 
 def _without_magic(line: str) -> str:
-    """The line; `pass` instead of an IPython statement."""
+    """The line; `pass` instead of an IPython statement, such as `!ls`, `files = !ls` and `train?`."""
     stripped = line.lstrip()
-    return f"{line[: len(line) - len(stripped)]}pass" if stripped.startswith(_MAGIC) else line
+    is_magic = stripped.startswith(_MAGIC) or _ASSIGNED.match(stripped) or stripped.rstrip().endswith("?")
+    return f"{line[: len(line) - len(stripped)]}pass" if is_magic else line
 
 
 def _is_code(cell: Any) -> bool:
