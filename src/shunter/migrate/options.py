@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from shunter.api.meta import Struct
+from shunter.errors import InputError
 
 TorchLaunch = Literal["auto", "env-compat", "torchrun", "as-is"]
 ProfileChoice = Literal["auto", "idiomatic", "runtime", "plain"]
 
 
 class Options(Struct, frozen=True):
-    """The defaults are those of a conversion without any flag."""
+    """The defaults are those of a conversion without any flag. InputError for values that cannot be meant."""
 
     torch_launch: TorchLaunch = "auto"
     """How a program that torchrun does not start is told its rank: `auto` takes `env-compat` where the program needs it."""
@@ -36,3 +38,17 @@ class Options(Struct, frozen=True):
     """CUSTOM_CLUSTER_DOMAIN of the v1 operator."""
     accepted: tuple[str, ...] = ()
     """Ids of topics that are suppressed (`--accept`)."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"none|volcano|coscheduling:[^:\s]+", self.gang):
+            raise InputError(f"--gang {self.gang}: no such gang scheduler.", "Use volcano, coscheduling:SCHEDULER_NAME or none.")
+        if self.elastic_nodes not in ("", "min", "max", "replicas") and not re.fullmatch(r"[1-9]\d*", self.elastic_nodes):
+            raise InputError(
+                f"--elastic-nodes {self.elastic_nodes}: no number of nodes.", "Use min, max, replicas or a number from 1."
+            )
+        if not re.fullmatch(r"2\.[0-4]", self.target_version):
+            raise InputError(f"--target-version {self.target_version}: not known.", "Use 2.0, 2.1, 2.2, 2.3 or 2.4.")
+        if not re.fullmatch(r"[a-z0-9-]*[a-z0-9]|", self.suffix):
+            raise InputError(
+                f"--suffix {self.suffix}: not valid in a name.", "Use lowercase letters and digits, and '-' between them."
+            )

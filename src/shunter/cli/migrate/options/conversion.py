@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Annotated, NamedTuple
 
 import typer
 
-from shunter.errors import InputError
 from shunter.migrate.conversion import suppression
 from shunter.migrate.options import Options
 
@@ -65,18 +63,6 @@ class ConversionOptions(NamedTuple):
 
     def meaning(self, *, suspend: bool, suffix: str = "") -> Options:
         """The options that the flags select. Raises InputError for an invalid value."""
-        if not re.fullmatch(r"none|volcano|coscheduling:[^:\s]+", self.gang):
-            raise InputError(f"--gang {self.gang}: no such gang scheduler.", "Use volcano, coscheduling:SCHEDULER_NAME or none.")
-        if self.elastic_nodes not in ("", "min", "max", "replicas") and not re.fullmatch(r"[1-9]\d*", self.elastic_nodes):
-            raise InputError(
-                f"--elastic-nodes {self.elastic_nodes}: no number of nodes.", "Use min, max, replicas or a number from 1."
-            )
-        if not re.fullmatch(r"2\.[0-4]", self.target_version):
-            raise InputError(f"--target-version {self.target_version}: not known.", "Use 2.0, 2.1, 2.2, 2.3 or 2.4.")
-        if not re.fullmatch(r"[a-z0-9-]*[a-z0-9]|", suffix):
-            raise InputError(
-                f"--suffix {suffix}: not valid in a name.", "Use lowercase letters and digits, and '-' between them."
-            )
         accepted: tuple[str, ...] = ()
         if self.accept:
             accepted = suppression.accepted(self.accept)
