@@ -8,6 +8,7 @@ from shunter.cluster.apiserver.status import StatusError, bad_request
 
 Value = int | bytes
 """Varints are unsigned integers here; everything else is its bytes."""
+_LARGEST = 2**64 - 1
 
 
 def malformed(what: str) -> StatusError:
@@ -40,7 +41,7 @@ def fields_of(message: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def varint(message: bytes, position: int) -> tuple[int, int]:
-    """The unsigned integer that starts at `position`, and the position behind it."""
+    """The unsigned integer that starts at `position`, and the position behind it; bits beyond 64 are dropped, as Go does."""
     result = shift = 0
     while True:
         if position >= len(message) or shift > 63:
@@ -49,7 +50,7 @@ def varint(message: bytes, position: int) -> tuple[int, int]:
         position += 1
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return result, position
+            return result & _LARGEST, position
         shift += 7
 
 
