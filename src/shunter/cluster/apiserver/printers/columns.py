@@ -1,4 +1,4 @@
-"""A printer as a value, and how times, labels and containers are written in cells."""
+"""A printer as a value, its columns, each with what fills it, and how times, labels and containers are written in cells."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from shunter.api.meta import Json
+from shunter.api.meta import Json, annotations_of
 from shunter.api.selectors import notation
 from shunter.cluster.apiserver.kinds import Column
 
 Cells = list[Any]
+Source = str | Callable[[Json], Any]
+"""Where the content of a cell is: a path, or a function of the object."""
 
 
 class Printer(NamedTuple):
@@ -22,7 +24,58 @@ class Printer(NamedTuple):
     """What is true of a row as a whole."""
 
 
-NAME = Column(
+class Shown(NamedTuple):
+    """A column, and what is in its cell of an object at a time."""
+
+    column: Column
+    cell: Callable[[Json, datetime], Any]
+
+
+def printer(*shown: Shown) -> Printer:
+    """Shows these columns in order."""
+
+    def cells(document: Json, now: datetime) -> Cells:
+        return [one.cell(document, now) for one in shown]
+
+    return Printer([one.column for one in shown], cells)
+
+
+def text(name: str, cell: Source, absent: Any = "", *, type: str = "string", format: str = "", priority: int = 0) -> Shown:
+    """What is at a path such as `spec.volumeName`, or `absent`; or what a function makes of the object."""
+    find = cell if callable(cell) else _at(cell.split("."), absent)
+    return Shown(Column(name, type, "", format, priority=priority), lambda document, now: find(document))
+
+
+def wide(name: str, cell: Source, absent: Any = "") -> Shown:
+    """As `text`, in a column that only `-o wide` shows."""
+    return text(name, cell, absent, priority=1)
+
+
+def integer(name: str, cell: Source) -> Shown:
+    """A whole number, 0 where there is none."""
+    return text(name, cell, 0, type="integer")
+
+
+def boolean(name: str, cell: Source, *, absent: bool = False) -> Shown:
+    """True or false."""
+    return text(name, cell, absent, type="boolean")
+
+
+def at_time(name: str, cell: Callable[[Json, datetime], Any], *, priority: int = 0) -> Shown:
+    """What changes as time passes, such as an age."""
+    return Shown(Column(name, "string", "", priority=priority), cell)
+
+
+def _at(path: Sequence[str], absent: Any) -> Callable[[Json], Any]:
+    def find(document: Json) -> Any:
+        for name in path[:-1]:
+            document = document.get(name) or {}
+        return document.get(path[-1], absent)
+
+    return find
+
+
+NAME_COLUMN = Column(
     "Name",
     "string",
     ".metadata.name",
@@ -32,7 +85,7 @@ NAME = Column(
     "configuration definition. Cannot be updated. More info: "
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
 )
-AGE = Column(
+AGE_COLUMN = Column(
     "Age",
     "string",
     ".metadata.creationTimestamp",
@@ -42,21 +95,6 @@ AGE = Column(
     "is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
 )
-
-
-def column(name: str, type: str = "string") -> Column:
-    """Shown without `-o wide` too, and without a description or path."""
-    return Column(name, type, "")
-
-
-def wide(name: str) -> Column:
-    """A column that only `-o wide` shows."""
-    return Column(name, "string", "", priority=1)
-
-
-def columns(*names: str | Column) -> tuple[Column, ...]:
-    """Columns in order; a name alone is a column of text."""
-    return tuple(column(name) if isinstance(name, str) else name for name in names)
 
 
 def name_of(document: Json) -> str:
@@ -81,7 +119,9 @@ def named_at_creation(document: Json, now: datetime) -> Cells:
     return [metadata["name"], metadata.get("creationTimestamp", "")]
 
 
-DEFAULT = Printer((NAME, Column("Created At", "date", ".metadata.creationTimestamp", "", AGE.description)), named_at_creation)
+DEFAULT = Printer(
+    (NAME_COLUMN, Column("Created At", "date", ".metadata.creationTimestamp", "", AGE_COLUMN.description)), named_at_creation
+)
 
 
 def moment(text: str) -> datetime:
@@ -97,6 +137,18 @@ def since(text: str | None, now: datetime) -> str:
 def age(document: Json, now: datetime) -> str:
     """`2d4h`: how long ago the object was created, or `<unknown>`."""
     return since(document["metadata"].get("creationTimestamp"), now)
+
+
+NAME = Shown(NAME_COLUMN, lambda document, now: name_of(document))
+AGE = Shown(AGE_COLUMN, age)
+
+
+def name_or_default(annotation: str) -> Shown:
+    """The name, with `(default)` behind it where the annotation says `true`."""
+    return Shown(
+        NAME_COLUMN,
+        lambda document, now: name_of(document) + (" (default)" if annotations_of(document).get(annotation) == "true" else ""),
+    )
 
 
 def human_duration(seconds: float) -> str:
@@ -142,13 +194,10 @@ def format_selector(selector: Json | None) -> str:
     return notation(selector) or "<none>"
 
 
-def containers_and_images(pod_spec: Json) -> tuple[str, str]:
-    """Names and images, `web,log` and `nginx:1,busybox:1`, in the order of the spec; without init containers."""
-    containers = pod_spec.get("containers") or ()
-    return (
-        ",".join(container.get("name", "") for container in containers),
-        ",".join(container.get("image", "") for container in containers),
-    )
+def of_containers(field: str, pod_spec: Callable[[Json], Json]) -> Callable[[Json], str]:
+    """A function that gives `web,log` or `nginx:1,busybox:1` of an object: a field of its containers, in the order of the spec,
+    without init containers."""
+    return lambda document: ",".join(container.get(field, "") for container in pod_spec(document).get("containers") or ())
 
 
 def access_modes(modes: Sequence[str] | None) -> str:

@@ -9,206 +9,177 @@ from shunter.api.selectors import notation
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
-    Cells,
+    NAME_COLUMN,
     Printer,
-    age,
-    column,
-    columns,
+    Shown,
+    at_time,
+    boolean,
+    integer,
     name_of,
+    printer,
     since,
     spec_of,
     status_of,
+    text,
     wide,
 )
-
-
-def _namespace(document: Json, now: datetime) -> Cells:
-    return [name_of(document), status_of(document).get("phase", ""), age(document, now)]
-
-
-def _config_map(document: Json, now: datetime) -> Cells:
-    return [name_of(document), len(document.get("data") or ()) + len(document.get("binaryData") or ()), age(document, now)]
-
-
-def _secret(document: Json, now: datetime) -> Cells:
-    return [name_of(document), document.get("type", ""), len(document.get("data") or ()), age(document, now)]
-
-
-def _only_age(document: Json, now: datetime) -> Cells:
-    return [name_of(document), age(document, now)]
-
 
 _ROLE = "node-role.kubernetes.io/"
 
 
-def _node(document: Json, now: datetime) -> Cells:
-    status = status_of(document)
-    ready = next((c for c in status.get("conditions") or () if c["type"] == "Ready"), None)
-    words = ["Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"]
-    if spec_of(document).get("unschedulable"):
-        words.append("SchedulingDisabled")
-    labels = document["metadata"].get("labels") or {}
+def _node_state(node: Json) -> str:
+    ready = next((c for c in status_of(node).get("conditions") or () if c["type"] == "Ready"), None)
+    word = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
+    return f"{word},SchedulingDisabled" if spec_of(node).get("unschedulable") else word
+
+
+def _node_roles(node: Json) -> str:
+    labels = node["metadata"].get("labels") or {}
     roles = {key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE) and key != _ROLE}
     roles |= {value for key, value in labels.items() if key == "kubernetes.io/role" and value}
-    info = status.get("nodeInfo") or {}
-    kernel = info.get("kernelVersion") or "<unknown>"
-    if info.get("architecture"):
-        kernel += f" ({info['architecture']})"
-    return [
-        name_of(document),
-        ",".join(words),
-        ",".join(sorted(roles)) or "<none>",
-        age(document, now),
-        info.get("kubeletVersion", ""),
-        _node_address(status, "InternalIP"),
-        _node_address(status, "ExternalIP"),
-        info.get("osImage") or "<unknown>",
-        kernel,
-        info.get("containerRuntimeVersion") or "<unknown>",
-    ]
+    return ",".join(sorted(roles)) or "<none>"
 
 
-def _node_address(status: Json, type: str) -> str:
-    return next((a["address"] for a in status.get("addresses") or () if a.get("type") == type), "<none>")
+def _kernel(node: Json) -> str:
+    architecture = _node_info(node, "architecture")
+    return (_node_info(node, "kernelVersion") or "<unknown>") + (f" ({architecture})" if architecture else "")
 
 
-def _event(document: Json, now: datetime) -> Cells:
-    regarding = document.get("involvedObject") or {}
-    series = document.get("series")
-    first = since(document.get("firstTimestamp") or document.get("eventTime"), now)
-    last = since(document["lastTimestamp"], now) if document.get("lastTimestamp") else first
-    count = document.get("count") or 1
-    if series:
-        last, count = since(series.get("lastObservedTime"), now), series.get("count", count)
-    source = document.get("source") or {}
-    component = source.get("component") or document.get("reportingComponent") or ""
-    instance = source.get("host") or document.get("reportingInstance") or ""
+def _node_info(node: Json, field: str) -> str:
+    return str((status_of(node).get("nodeInfo") or {}).get(field) or "")
+
+
+def _node_address(node: Json, type: str) -> str:
+    return next((a["address"] for a in status_of(node).get("addresses") or () if a.get("type") == type), "<none>")
+
+
+def _first_seen(event: Json, now: datetime) -> str:
+    return since(event.get("firstTimestamp") or event.get("eventTime"), now)
+
+
+def _last_seen(event: Json, now: datetime) -> str:
+    if series := event.get("series"):
+        return since(series.get("lastObservedTime"), now)
+    return since(event["lastTimestamp"], now) if event.get("lastTimestamp") else _first_seen(event, now)
+
+
+def _times_seen(event: Json) -> object:
+    return (event.get("series") or {}).get("count", event.get("count") or 1)
+
+
+def _regarding(event: Json) -> str:
+    regarding = event.get("involvedObject") or {}
     kind, name = regarding.get("kind", "").lower(), regarding.get("name", "")
-    return [
-        last,
-        document.get("type", ""),
-        document.get("reason", ""),
-        f"{kind}/{name}" if name else kind,
-        regarding.get("fieldPath", ""),
-        f"{component}, {instance}" if instance else component,
-        document.get("message", "").strip(),
-        first,
-        count,
-        name_of(document),
-    ]
+    return f"{kind}/{name}" if name else kind
 
 
-def _lease(document: Json, now: datetime) -> Cells:
-    return [name_of(document), spec_of(document).get("holderIdentity", ""), age(document, now)]
+def _event_source(event: Json) -> str:
+    source = event.get("source") or {}
+    component = source.get("component") or event.get("reportingComponent") or ""
+    instance = source.get("host") or event.get("reportingInstance") or ""
+    return f"{component}, {instance}" if instance else component
 
 
-def _priority_class(document: Json, now: datetime) -> Cells:
-    return [
-        name_of(document),
-        document.get("value", 0),
-        bool(document.get("globalDefault")),
-        age(document, now),
-        document.get("preemptionPolicy", ""),
-    ]
+def _webhook_count(configuration: Json) -> int:
+    return len(configuration.get("webhooks") or ())
 
 
-def _runtime_class(document: Json, now: datetime) -> Cells:
-    return [name_of(document), document.get("handler", ""), age(document, now)]
+def _parameter_kind(policy: Json) -> str:
+    kind = policy["spec"].get("paramKind")
+    return f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind is not None else "<unset>"
 
 
-def _webhooks(document: Json, now: datetime) -> Cells:
-    return [name_of(document), len(document.get("webhooks") or ()), age(document, now)]
-
-
-def _admission_policy(document: Json, now: datetime) -> Cells:
-    spec = document["spec"]
-    kind = spec.get("paramKind")
-    shown = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind is not None else "<unset>"
-    return [name_of(document), len(spec.get("validations") or ()), shown, age(document, now)]
-
-
-def _policy_binding(document: Json, now: datetime) -> Cells:
-    reference = document["spec"].get("paramRef") or {}
-    shown = "<unset>"
+def _parameter(binding: Json) -> str:
+    reference = binding["spec"].get("paramRef") or {}
     if reference.get("name"):
-        shown = f"{reference.get('namespace') or '*'}/{reference['name']}"
-    elif "selector" in reference:
-        shown = notation(reference["selector"])
-    return [name_of(document), document["spec"].get("policyName", ""), shown, age(document, now)]
+        return f"{reference.get('namespace') or '*'}/{reference['name']}"
+    return notation(reference["selector"]) if "selector" in reference else "<unset>"
 
 
-def _binding(document: Json, now: datetime) -> Cells:
-    role = document.get("roleRef") or {}
-    subjects: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
-    for subject in document.get("subjects") or ():
-        name = subject.get("name", "")
-        shown = f"{subject.get('namespace', '')}/{name}" if subject.get("kind") == "ServiceAccount" else name
-        subjects.setdefault(subject.get("kind", ""), []).append(shown)
-    users, groups, accounts = (", ".join(subjects[kind]) for kind in ("User", "Group", "ServiceAccount"))
-    return [name_of(document), f"{role.get('kind', '')}/{role.get('name', '')}", age(document, now), users, groups, accounts]
+def _role(binding: Json) -> str:
+    role = binding.get("roleRef") or {}
+    return f"{role.get('kind', '')}/{role.get('name', '')}"
 
 
-def _resource_quota(document: Json, now: datetime) -> Cells:
-    hard, used = status_of(document).get("hard") or {}, status_of(document).get("used") or {}
-    shown: dict[bool, list[str]] = {False: [], True: []}
-    for name in sorted(hard):
-        shown[name.startswith("limits.")].append(f"{name}: {used.get(name, '0')}/{hard[name]}")
-    return [name_of(document), ", ".join(shown[False]), ", ".join(shown[True]), age(document, now)]
+def _subjects(binding: Json, kind: str) -> str:
+    subjects = [subject for subject in binding.get("subjects") or () if subject.get("kind") == kind]
+    prefixes = [f"{subject.get('namespace', '')}/" if kind == "ServiceAccount" else "" for subject in subjects]
+    return ", ".join(f"{prefix}{subject.get('name', '')}" for prefix, subject in zip(prefixes, subjects, strict=True))
 
 
-_BINDING = Printer(columns(NAME, "Role", AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")), _binding)
-_WEBHOOKS = Printer(columns(NAME, column("Webhooks", "integer"), AGE), _webhooks)
-_POLICY = Printer(columns(NAME, column("Validations", "integer"), "ParamKind", AGE), _admission_policy)
-_POLICY_BINDING = Printer(columns(NAME, "PolicyName", "ParamRef", AGE), _policy_binding)
-_EVENT = Printer(
-    columns(
-        "Last Seen",
-        "Type",
-        "Reason",
-        "Object",
-        wide("Subobject"),
-        wide("Source"),
-        "Message",
-        wide("First Seen"),
-        wide("Count"),
-        NAME._replace(priority=1),
-    ),
-    _event,
+def _used(quota: Json, *, limits: bool) -> str:
+    hard, used = status_of(quota).get("hard") or {}, status_of(quota).get("used") or {}
+    names = [name for name in sorted(hard) if name.startswith("limits.") == limits]
+    return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in names)
+
+
+_BINDING = printer(
+    NAME,
+    text("Role", _role),
+    AGE,
+    wide("Users", lambda binding: _subjects(binding, "User")),
+    wide("Groups", lambda binding: _subjects(binding, "Group")),
+    wide("ServiceAccounts", lambda binding: _subjects(binding, "ServiceAccount")),
+)
+_WEBHOOKS = printer(NAME, integer("Webhooks", _webhook_count), AGE)
+_EVENT = printer(
+    at_time("Last Seen", _last_seen),
+    text("Type", "type"),
+    text("Reason", "reason"),
+    text("Object", _regarding),
+    wide("Subobject", "involvedObject.fieldPath"),
+    wide("Source", _event_source),
+    text("Message", lambda event: event.get("message", "").strip()),
+    at_time("First Seen", _first_seen, priority=1),
+    wide("Count", _times_seen),
+    Shown(NAME_COLUMN._replace(priority=1), lambda event, now: name_of(event)),
 )
 
 PRINTERS: dict[tuple[str, str], Printer] = {
-    ("", "Namespace"): Printer(columns(NAME, "Status", AGE), _namespace),
-    ("", "ConfigMap"): Printer(columns(NAME, "Data", AGE), _config_map),
-    ("", "Secret"): Printer(columns(NAME, "Type", "Data", AGE), _secret),
-    ("", "ServiceAccount"): Printer(columns(NAME, AGE), _only_age),
-    ("", "Node"): Printer(
-        columns(
-            NAME,
-            "Status",
-            "Roles",
-            AGE,
-            "Version",
-            wide("Internal-IP"),
-            wide("External-IP"),
-            wide("OS-Image"),
-            wide("Kernel-Version"),
-            wide("Container-Runtime"),
-        ),
-        _node,
+    ("", "Namespace"): printer(NAME, text("Status", "status.phase"), AGE),
+    ("", "ConfigMap"): printer(NAME, text("Data", lambda it: len(it.get("data") or ()) + len(it.get("binaryData") or ())), AGE),
+    ("", "Secret"): printer(NAME, text("Type", "type"), text("Data", lambda secret: len(secret.get("data") or ())), AGE),
+    ("", "ServiceAccount"): printer(NAME, AGE),
+    ("", "Node"): printer(
+        NAME,
+        text("Status", _node_state),
+        text("Roles", _node_roles),
+        AGE,
+        text("Version", "status.nodeInfo.kubeletVersion"),
+        wide("Internal-IP", lambda node: _node_address(node, "InternalIP")),
+        wide("External-IP", lambda node: _node_address(node, "ExternalIP")),
+        wide("OS-Image", lambda node: _node_info(node, "osImage") or "<unknown>"),
+        wide("Kernel-Version", _kernel),
+        wide("Container-Runtime", lambda node: _node_info(node, "containerRuntimeVersion") or "<unknown>"),
     ),
     ("", "Event"): _EVENT,
     ("events.k8s.io", "Event"): _EVENT,
-    ("", "ResourceQuota"): Printer(columns(NAME, "Request", "Limit", AGE), _resource_quota),
-    ("coordination.k8s.io", "Lease"): Printer(columns(NAME, "Holder", AGE), _lease),
-    ("scheduling.k8s.io", "PriorityClass"): Printer(
-        columns(NAME, column("Value", "integer"), column("Global-Default", "boolean"), AGE, "PreemptionPolicy"),
-        _priority_class,
+    ("", "ResourceQuota"): printer(
+        NAME,
+        text("Request", lambda quota: _used(quota, limits=False)),
+        text("Limit", lambda quota: _used(quota, limits=True)),
+        AGE,
     ),
-    ("node.k8s.io", "RuntimeClass"): Printer(columns(NAME, "Handler", AGE), _runtime_class),
+    ("coordination.k8s.io", "Lease"): printer(NAME, text("Holder", "spec.holderIdentity"), AGE),
+    ("scheduling.k8s.io", "PriorityClass"): printer(
+        NAME,
+        integer("Value", "value"),
+        boolean("Global-Default", "globalDefault"),
+        AGE,
+        text("PreemptionPolicy", "preemptionPolicy"),
+    ),
+    ("node.k8s.io", "RuntimeClass"): printer(NAME, text("Handler", "handler"), AGE),
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _POLICY,
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): _POLICY_BINDING,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): printer(
+        NAME,
+        integer("Validations", lambda policy: len(policy["spec"].get("validations") or ())),
+        text("ParamKind", _parameter_kind),
+        AGE,
+    ),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): printer(
+        NAME, text("PolicyName", "spec.policyName"), text("ParamRef", _parameter), AGE
+    ),
     ("rbac.authorization.k8s.io", "RoleBinding"): _BINDING,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BINDING,
 }

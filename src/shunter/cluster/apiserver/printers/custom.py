@@ -12,7 +12,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.kinds import Column, Kind
-from shunter.cluster.apiserver.printers.columns import NAME, Cells, Printer, since
+from shunter.cluster.apiserver.printers.columns import NAME_COLUMN, Cells, Printer, since
 from shunter.cluster.apiserver.printers.json_path import Path, compiled, values
 
 
@@ -24,7 +24,7 @@ def custom_printer(kind: Kind) -> Printer:
         return [document["metadata"]["name"], *(_cell(column, path, document, now) for column, path in paths)]
 
     columns = tuple(column._replace(description=_description(column)) for column in kind.columns)
-    return Printer((NAME, *columns), cells)
+    return Printer((NAME_COLUMN, *columns), cells)
 
 
 def _description(column: Column) -> str:

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import Json
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
-    Cells,
     Printer,
-    age,
-    columns,
     format_labels,
     format_selector,
-    name_of,
+    name_or_default,
+    printer,
     spec_of,
     status_of,
+    text,
     wide,
 )
 
 
-def _service(document: Json, now: datetime) -> Cells:
-    spec = spec_of(document)
-    addresses = spec.get("clusterIPs") or ()
-    ports = ",".join(_service_port(port) for port in spec.get("ports") or ())
-    return [
-        name_of(document),
-        spec.get("type", ""),
-        addresses[0] if addresses else "<none>",
-        _external_address(document),
-        ports or "<none>",
-        age(document, now),
-        format_labels(spec.get("selector")),
-    ]
+def _service_ports(service: Json) -> str:
+    return ",".join(_service_port(port) for port in spec_of(service).get("ports") or ()) or "<none>"
 
 
 def _service_port(port: Json) -> str:
@@ -55,22 +41,14 @@ def _external_address(service: Json) -> str:
             return "<unknown>"
 
 
-def _balancers(document: Json) -> list[str]:
-    """The addresses of the load balancer, each once."""
-    entries = (status_of(document).get("loadBalancer") or {}).get("ingress") or ()
-    return sorted({address for entry in entries if (address := entry.get("ip") or entry.get("hostname"))})
+def _slice_ports(endpoint_slice: Json) -> str:
+    ports = endpoint_slice.get("ports") or ()
+    return _shortened([str(port.get("port") or port.get("name", "*")) for port in ports]) or "<unset>"
 
 
-def _endpoint_slice(document: Json, now: datetime) -> Cells:
-    ports = [str(port.get("port") or port.get("name", "*")) for port in document.get("ports") or ()]
-    addresses = [address for endpoint in document.get("endpoints") or () for address in endpoint.get("addresses") or ()]
-    return [
-        name_of(document),
-        document.get("addressType", ""),
-        _shortened(ports) or "<unset>",
-        _shortened(addresses) or "<unset>",
-        age(document, now),
-    ]
+def _slice_addresses(endpoint_slice: Json) -> str:
+    endpoints = endpoint_slice.get("endpoints") or ()
+    return _shortened([address for endpoint in endpoints for address in endpoint.get("addresses") or ()]) or "<unset>"
 
 
 def _shortened(values: list[str]) -> str:
@@ -78,49 +56,63 @@ def _shortened(values: list[str]) -> str:
     return ",".join(values[:3]) + more
 
 
-def _endpoints(document: Json, now: datetime) -> Cells:
+def _endpoints(document: Json) -> str:
     found: list[str] = []
     for subset in document.get("subsets") or ():
         addresses = [address["ip"] for address in subset.get("addresses") or ()]
         ports = subset.get("ports") or ()
         hosts = [f"[{ip}]" if ":" in ip else ip for ip in addresses]
         found += [f"{host}:{port['port']}" for port in ports for host in hosts] if ports else addresses
-    return [name_of(document), _shortened(found) if document.get("subsets") else "<none>", age(document, now)]
+    return _shortened(found) if document.get("subsets") else "<none>"
 
 
-def _ingress(document: Json, now: datetime) -> Cells:
-    spec = spec_of(document)
-    hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
-    return [
-        name_of(document),
-        spec.get("ingressClassName", "<none>"),
-        _shortened(hosts) or "*",
-        ",".join(_balancers(document)),
-        "80, 443" if spec.get("tls") else "80",
-        age(document, now),
-    ]
+def _hosts(ingress: Json) -> str:
+    return _shortened([rule["host"] for rule in spec_of(ingress).get("rules") or () if rule.get("host")]) or "*"
 
 
-def _ingress_class(document: Json, now: datetime) -> Cells:
-    spec = spec_of(document)
-    parameters = spec.get("parameters")
-    shown = "<none>"
-    if parameters:
-        group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
-        shown = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
-    default = annotations_of(document).get("ingressclass.kubernetes.io/is-default-class") == "true"
-    return [name_of(document) + (" (default)" if default else ""), spec.get("controller", ""), shown, age(document, now)]
+def _balancers(document: Json) -> list[str]:
+    """The addresses of the load balancer, each once."""
+    entries = (status_of(document).get("loadBalancer") or {}).get("ingress") or ()
+    return sorted({address for entry in entries if (address := entry.get("ip") or entry.get("hostname"))})
 
 
-def _network_policy(document: Json, now: datetime) -> Cells:
-    return [name_of(document), format_selector(spec_of(document).get("podSelector")), age(document, now)]
+def _parameters(ingress_class: Json) -> str:
+    parameters = spec_of(ingress_class).get("parameters")
+    if not parameters:
+        return "<none>"
+    group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
+    return f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
 
 
 PRINTERS: dict[tuple[str, str], Printer] = {
-    ("", "Service"): Printer(columns(NAME, "Type", "Cluster-IP", "External-IP", "Port(s)", AGE, wide("Selector")), _service),
-    ("", "Endpoints"): Printer(columns(NAME, "Endpoints", AGE), _endpoints),
-    ("discovery.k8s.io", "EndpointSlice"): Printer(columns(NAME, "AddressType", "Ports", "Endpoints", AGE), _endpoint_slice),
-    ("networking.k8s.io", "Ingress"): Printer(columns(NAME, "Class", "Hosts", "Address", "Ports", AGE), _ingress),
-    ("networking.k8s.io", "IngressClass"): Printer(columns(NAME, "Controller", "Parameters", AGE), _ingress_class),
-    ("networking.k8s.io", "NetworkPolicy"): Printer(columns(NAME, "Pod-Selector", AGE), _network_policy),
+    ("", "Service"): printer(
+        NAME,
+        text("Type", "spec.type"),
+        text("Cluster-IP", lambda service: [*(spec_of(service).get("clusterIPs") or ()), "<none>"][0]),
+        text("External-IP", _external_address),
+        text("Port(s)", _service_ports),
+        AGE,
+        wide("Selector", lambda service: format_labels(spec_of(service).get("selector"))),
+    ),
+    ("", "Endpoints"): printer(NAME, text("Endpoints", _endpoints), AGE),
+    ("discovery.k8s.io", "EndpointSlice"): printer(
+        NAME, text("AddressType", "addressType"), text("Ports", _slice_ports), text("Endpoints", _slice_addresses), AGE
+    ),
+    ("networking.k8s.io", "Ingress"): printer(
+        NAME,
+        text("Class", "spec.ingressClassName", "<none>"),
+        text("Hosts", _hosts),
+        text("Address", lambda ingress: ",".join(_balancers(ingress))),
+        text("Ports", lambda ingress: "80, 443" if spec_of(ingress).get("tls") else "80"),
+        AGE,
+    ),
+    ("networking.k8s.io", "IngressClass"): printer(
+        name_or_default("ingressclass.kubernetes.io/is-default-class"),
+        text("Controller", "spec.controller"),
+        text("Parameters", _parameters),
+        AGE,
+    ),
+    ("networking.k8s.io", "NetworkPolicy"): printer(
+        NAME, text("Pod-Selector", lambda policy: format_selector(spec_of(policy).get("podSelector"))), AGE
+    ),
 }

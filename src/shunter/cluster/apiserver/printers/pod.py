@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.printers.columns import AGE, NAME, Cells, Printer, age, columns, moment, since, wide
+from shunter.cluster.apiserver.kinds import Column
+from shunter.cluster.apiserver.printers.columns import AGE_COLUMN, NAME_COLUMN, Cells, Printer, age, moment, since
 
 
 def _cells(pod: Json, now: datetime) -> Cells:
@@ -140,7 +141,13 @@ def _is_true(status: Json, type: str) -> bool:
 
 
 PRINTER = Printer(
-    columns(NAME, "Ready", "Status", "Restarts", AGE, *map(wide, ("IP", "Node", "Nominated Node", "Readiness Gates"))),
+    (
+        NAME_COLUMN,
+        *(Column(name, "string", "") for name in ("Ready", "Status", "Restarts")),
+        AGE_COLUMN,
+        *(Column(name, "string", "", priority=1) for name in ("IP", "Node", "Nominated Node", "Readiness Gates")),
+    ),
     _cells,
     _conditions,
 )
+"""Not a function a column, as all of them count the containers, and there are more pods than anything else."""

@@ -2,153 +2,95 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import Json
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
-    Cells,
     Printer,
     access_modes,
-    age,
-    column,
-    columns,
-    name_of,
+    boolean,
+    integer,
+    name_or_default,
+    printer,
     spec_of,
     status_of,
+    text,
     wide,
 )
 
 
-def _volume_claim(document: Json, now: datetime) -> Cells:
-    spec, status = spec_of(document), status_of(document)
-    bound = bool(spec.get("volumeName"))
-    return [
-        name_of(document),
-        "Terminating" if document["metadata"].get("deletionTimestamp") else status.get("phase", ""),
-        spec.get("volumeName", ""),
-        (status.get("capacity") or {}).get("storage", "0") if bound else "",
-        access_modes(status.get("accessModes")) if bound else "",
-        spec.get("storageClassName", ""),
-        spec.get("volumeAttributesClassName", "<unset>"),
-        age(document, now),
-        spec.get("volumeMode", "<unset>"),
-    ]
+def _phase(document: Json) -> str:
+    return "Terminating" if document["metadata"].get("deletionTimestamp") else status_of(document).get("phase", "")
 
 
-def _volume(document: Json, now: datetime) -> Cells:
-    spec, status = spec_of(document), status_of(document)
-    claim = spec.get("claimRef")
-    return [
-        name_of(document),
-        (spec.get("capacity") or {}).get("storage", "0"),
-        access_modes(spec.get("accessModes")),
-        spec.get("persistentVolumeReclaimPolicy", ""),
-        "Terminating" if document["metadata"].get("deletionTimestamp") else status.get("phase", ""),
-        f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
-        spec.get("storageClassName", ""),
-        spec.get("volumeAttributesClassName", "<unset>"),
-        status.get("reason", ""),
-        age(document, now),
-        spec.get("volumeMode", "<unset>"),
-    ]
+def _claim_capacity(claim: Json) -> str:
+    return (status_of(claim).get("capacity") or {}).get("storage", "0") if spec_of(claim).get("volumeName") else ""
 
 
-def _storage_class(document: Json, now: datetime) -> Cells:
-    annotations = annotations_of(document)
-    default = annotations.get("storageclass.kubernetes.io/is-default-class") == "true"
-    return [
-        name_of(document) + (" (default)" if default else ""),
-        document.get("provisioner", ""),
-        document.get("reclaimPolicy", "Delete"),
-        document.get("volumeBindingMode", "Immediate"),
-        bool(document.get("allowVolumeExpansion")),
-        age(document, now),
-    ]
+def _claim_modes(claim: Json) -> str:
+    return access_modes(status_of(claim).get("accessModes")) if spec_of(claim).get("volumeName") else ""
 
 
-def _csi_driver(document: Json, now: datetime) -> Cells:
-    spec = spec_of(document)
-    audiences = [request.get("audience", "") for request in spec.get("tokenRequests") or ()]
-    return [
-        name_of(document),
-        spec.get("attachRequired", True),
-        bool(spec.get("podInfoOnMount")),
-        bool(spec.get("storageCapacity")),
-        ",".join(audiences) if audiences else "<unset>",
-        bool(spec.get("requiresRepublish")),
-        ",".join(spec.get("volumeLifecycleModes") or ()) or "<none>",
-        age(document, now),
-    ]
+def _claim_of(volume: Json) -> str:
+    claim = spec_of(volume).get("claimRef")
+    return f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else ""
 
 
-def _csi_node(document: Json, now: datetime) -> Cells:
-    return [name_of(document), len(spec_of(document).get("drivers") or ()), age(document, now)]
-
-
-def _volume_attachment(document: Json, now: datetime) -> Cells:
-    spec = spec_of(document)
-    return [
-        name_of(document),
-        spec.get("attacher", ""),
-        (spec.get("source") or {}).get("persistentVolumeName", ""),
-        spec.get("nodeName", ""),
-        bool(status_of(document).get("attached")),
-        age(document, now),
-    ]
+def _audiences(driver: Json) -> str:
+    requests = spec_of(driver).get("tokenRequests")
+    return ",".join(request.get("audience", "") for request in requests) if requests else "<unset>"
 
 
 PRINTERS: dict[tuple[str, str], Printer] = {
-    ("", "PersistentVolumeClaim"): Printer(
-        columns(
-            NAME,
-            "Status",
-            "Volume",
-            "Capacity",
-            "Access Modes",
-            "StorageClass",
-            "VolumeAttributesClass",
-            AGE,
-            wide("VolumeMode"),
-        ),
-        _volume_claim,
+    ("", "PersistentVolumeClaim"): printer(
+        NAME,
+        text("Status", _phase),
+        text("Volume", "spec.volumeName"),
+        text("Capacity", _claim_capacity),
+        text("Access Modes", _claim_modes),
+        text("StorageClass", "spec.storageClassName"),
+        text("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"),
+        AGE,
+        wide("VolumeMode", "spec.volumeMode", "<unset>"),
     ),
-    ("", "PersistentVolume"): Printer(
-        columns(
-            NAME,
-            "Capacity",
-            "Access Modes",
-            "Reclaim Policy",
-            "Status",
-            "Claim",
-            "StorageClass",
-            "VolumeAttributesClass",
-            "Reason",
-            AGE,
-            wide("VolumeMode"),
-        ),
-        _volume,
+    ("", "PersistentVolume"): printer(
+        NAME,
+        text("Capacity", "spec.capacity.storage", "0"),
+        text("Access Modes", lambda volume: access_modes(spec_of(volume).get("accessModes"))),
+        text("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
+        text("Status", _phase),
+        text("Claim", _claim_of),
+        text("StorageClass", "spec.storageClassName"),
+        text("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"),
+        text("Reason", "status.reason"),
+        AGE,
+        wide("VolumeMode", "spec.volumeMode", "<unset>"),
     ),
-    ("storage.k8s.io", "StorageClass"): Printer(
-        columns(NAME, "Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", AGE), _storage_class
+    ("storage.k8s.io", "StorageClass"): printer(
+        name_or_default("storageclass.kubernetes.io/is-default-class"),
+        text("Provisioner", "provisioner"),
+        text("ReclaimPolicy", "reclaimPolicy", "Delete"),
+        text("VolumeBindingMode", "volumeBindingMode", "Immediate"),
+        text("AllowVolumeExpansion", "allowVolumeExpansion", absent=False),
+        AGE,
     ),
-    ("storage.k8s.io", "CSIDriver"): Printer(
-        columns(
-            NAME,
-            column("AttachRequired", "boolean"),
-            column("PodInfoOnMount", "boolean"),
-            column("StorageCapacity", "boolean"),
-            "TokenRequests",
-            column("RequiresRepublish", "boolean"),
-            "Modes",
-            AGE,
-        ),
-        _csi_driver,
+    ("storage.k8s.io", "CSIDriver"): printer(
+        NAME,
+        boolean("AttachRequired", "spec.attachRequired", absent=True),
+        boolean("PodInfoOnMount", "spec.podInfoOnMount"),
+        boolean("StorageCapacity", "spec.storageCapacity"),
+        text("TokenRequests", _audiences),
+        boolean("RequiresRepublish", "spec.requiresRepublish"),
+        text("Modes", lambda driver: ",".join(spec_of(driver).get("volumeLifecycleModes") or ()) or "<none>"),
+        AGE,
     ),
-    ("storage.k8s.io", "CSINode"): Printer(columns(NAME, column("Drivers", "integer"), AGE), _csi_node),
-    ("storage.k8s.io", "VolumeAttachment"): Printer(
-        columns(NAME, column("Attacher")._replace(format="name"), "PV", "Node", column("Attached", "boolean"), AGE),
-        _volume_attachment,
+    ("storage.k8s.io", "CSINode"): printer(NAME, integer("Drivers", lambda node: len(spec_of(node).get("drivers") or ())), AGE),
+    ("storage.k8s.io", "VolumeAttachment"): printer(
+        NAME,
+        text("Attacher", "spec.attacher", format="name"),
+        text("PV", "spec.source.persistentVolumeName"),
+        text("Node", "spec.nodeName"),
+        boolean("Attached", "status.attached"),
+        AGE,
     ),
 }

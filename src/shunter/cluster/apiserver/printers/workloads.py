@@ -9,50 +9,43 @@ from shunter.api.ownership import controller_reference
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
-    Cells,
     Printer,
-    age,
-    column,
-    columns,
-    containers_and_images,
+    at_time,
+    boolean,
     format_labels,
     format_selector,
     human_duration,
+    integer,
     moment,
+    of_containers,
+    printer,
     since,
+    spec_of,
+    status_of,
+    text,
     wide,
 )
 
-_TEMPLATE = (wide("Containers"), wide("Images"), wide("Selector"))
 _LATER_JOB_WORDS = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
 def _pod_spec(document: Json) -> Json:
-    return ((document["spec"].get("template") or {}).get("spec")) or {}
+    return (spec_of(document).get("template") or {}).get("spec") or {}
 
 
-def _job(job: Json, now: datetime) -> Cells:
-    spec, status = job.get("spec") or {}, job.get("status") or {}
-    succeeded = status.get("succeeded", 0)
+def _completions(job: Json) -> str:
+    spec, succeeded = spec_of(job), status_of(job).get("succeeded", 0)
     if spec.get("completions") is not None:
-        completions = f"{succeeded}/{spec['completions']}"
-    elif spec.get("parallelism", 0) > 1:
-        completions = f"{succeeded}/1 of {spec['parallelism']}"
-    else:
-        completions = f"{succeeded}/1"
-    duration = ""
-    if status.get("startTime"):
-        until = moment(status["completionTime"]) if status.get("completionTime") else now
-        duration = human_duration((until - moment(status["startTime"])).total_seconds())
-    return [
-        job["metadata"]["name"],
-        _job_word(job),
-        completions,
-        duration,
-        age(job, now),
-        *containers_and_images(_pod_spec(job)),
-        format_selector(spec.get("selector")),
-    ]
+        return f"{succeeded}/{spec['completions']}"
+    return f"{succeeded}/1 of {spec['parallelism']}" if spec.get("parallelism", 0) > 1 else f"{succeeded}/1"
+
+
+def _duration(job: Json, now: datetime) -> str:
+    status = status_of(job)
+    if not status.get("startTime"):
+        return ""
+    until = moment(status["completionTime"]) if status.get("completionTime") else now
+    return human_duration((until - moment(status["startTime"])).total_seconds())
 
 
 def _job_word(job: Json) -> str:
@@ -65,110 +58,30 @@ def _job_word(job: Json) -> str:
     return next((type for type in _LATER_JOB_WORDS if type in true), "Running")
 
 
-def _cron_job(document: Json, now: datetime) -> Cells:
-    spec, status = document["spec"], document.get("status") or {}
-    job = (spec.get("jobTemplate") or {}).get("spec") or {}
-    return [
-        document["metadata"]["name"],
-        spec.get("schedule", ""),
-        spec.get("timeZone", "<none>"),
-        {None: "<unset>", True: "True", False: "False"}[spec.get("suspend")],
-        len(status.get("active") or ()),
-        since(status["lastScheduleTime"], now) if status.get("lastScheduleTime") else "<none>",
-        age(document, now),
-        *containers_and_images((job.get("template") or {}).get("spec") or {}),
-        format_selector(job.get("selector")),
-    ]
+def _job_spec(cron_job: Json) -> Json:
+    return (spec_of(cron_job).get("jobTemplate") or {}).get("spec") or {}
 
 
-def _deployment(document: Json, now: datetime) -> Cells:
-    spec, status = document["spec"], document.get("status") or {}
-    return [
-        document["metadata"]["name"],
-        f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
-        status.get("updatedReplicas", 0),
-        status.get("availableReplicas", 0),
-        age(document, now),
-        *containers_and_images(_pod_spec(document)),
-        format_selector(spec.get("selector")),
-    ]
+def _last_schedule(cron_job: Json, now: datetime) -> str:
+    last = status_of(cron_job).get("lastScheduleTime")
+    return since(last, now) if last else "<none>"
 
 
-def _replica_set(document: Json, now: datetime) -> Cells:
-    spec, status = document["spec"], document.get("status") or {}
-    return [
-        document["metadata"]["name"],
-        spec.get("replicas", 0),
-        status.get("replicas", 0),
-        status.get("readyReplicas", 0),
-        age(document, now),
-        *containers_and_images(_pod_spec(document)),
-        format_selector(spec.get("selector")),
-    ]
+def _ready(document: Json) -> str:
+    return f"{status_of(document).get('readyReplicas', 0)}/{spec_of(document).get('replicas', 0)}"
 
 
-def _pod_template(document: Json, now: datetime) -> Cells:
-    template = document.get("template") or {}
-    labels = format_labels((template.get("metadata") or {}).get("labels"))
-    return [document["metadata"]["name"], *containers_and_images(template.get("spec") or {}), labels]
+def _selector(document: Json) -> str:
+    return format_selector(spec_of(document).get("selector"))
 
 
-def _replication_controller(document: Json, now: datetime) -> Cells:
-    return [*_replica_set(document, now)[:-1], format_labels(document["spec"].get("selector"))]
+def _autoscaled(autoscaler: Json) -> str:
+    target = spec_of(autoscaler).get("scaleTargetRef") or {}
+    return f"{target.get('kind', '')}/{target.get('name', '')}"
 
 
-def _stateful_set(document: Json, now: datetime) -> Cells:
-    spec, status = document["spec"], document.get("status") or {}
-    return [
-        document["metadata"]["name"],
-        f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
-        age(document, now),
-        *containers_and_images(_pod_spec(document)),
-    ]
-
-
-def _daemon_set(document: Json, now: datetime) -> Cells:
-    status = document.get("status") or {}
-    return [
-        document["metadata"]["name"],
-        status.get("desiredNumberScheduled", 0),
-        status.get("currentNumberScheduled", 0),
-        status.get("numberReady", 0),
-        status.get("updatedNumberScheduled", 0),
-        status.get("numberAvailable", 0),
-        format_labels(_pod_spec(document).get("nodeSelector")),
-        age(document, now),
-        *containers_and_images(_pod_spec(document)),
-        format_selector(document["spec"].get("selector")),
-    ]
-
-
-def _disruption_budget(document: Json, now: datetime) -> Cells:
-    spec, status = document.get("spec") or {}, document.get("status") or {}
-    return [
-        document["metadata"]["name"],
-        str(spec.get("minAvailable", "N/A")),
-        str(spec.get("maxUnavailable", "N/A")),
-        status.get("disruptionsAllowed", 0),
-        age(document, now),
-    ]
-
-
-def _autoscaler(document: Json, now: datetime) -> Cells:
-    spec, status = document["spec"], document.get("status") or {}
-    target = spec.get("scaleTargetRef") or {}
-    return [
-        document["metadata"]["name"],
-        f"{target.get('kind', '')}/{target.get('name', '')}",
-        _metrics(spec.get("metrics") or [], status.get("currentMetrics") or []),
-        str(spec.get("minReplicas", "<unset>")),
-        spec.get("maxReplicas", 0),
-        status.get("currentReplicas", 0),
-        age(document, now),
-    ]
-
-
-def _metrics(specs: list[Json], current: list[Json]) -> str:
+def _metrics(autoscaler: Json) -> str:
+    specs, current = spec_of(autoscaler).get("metrics") or [], status_of(autoscaler).get("currentMetrics") or []
     if not specs:
         return "<none>"
     shown = [_metric(spec, current[i] if i < len(current) else {}) for i, spec in enumerate(specs)]
@@ -196,46 +109,84 @@ def _metric(spec: Json, current: Json) -> str:
     return "<unknown type>"
 
 
-def _controller_revision(document: Json, now: datetime) -> Cells:
-    owner = controller_reference(document)
-    shown = "<none>"
-    if owner:
-        group = owner["apiVersion"].rpartition("/")[0]
-        shown = f"{owner['kind'].lower()}{'.' + group if group else ''}/{owner['name']}"
-    return [document["metadata"]["name"], shown, document.get("revision", 0), age(document, now)]
+def _controller(revision: Json) -> str:
+    owner = controller_reference(revision)
+    if not owner:
+        return "<none>"
+    group = owner["apiVersion"].rpartition("/")[0]
+    return f"{owner['kind'].lower()}{'.' + group if group else ''}/{owner['name']}"
 
 
-_REPLICAS = columns(NAME, column("Desired", "integer"), column("Current", "integer"), column("Ready", "integer"), AGE, *_TEMPLATE)
+_CONTAINERS = (wide("Containers", of_containers("name", _pod_spec)), wide("Images", of_containers("image", _pod_spec)))
+_TEMPLATE = (*_CONTAINERS, wide("Selector", _selector))
+_REPLICAS = (
+    NAME,
+    integer("Desired", "spec.replicas"),
+    integer("Current", "status.replicas"),
+    integer("Ready", "status.readyReplicas"),
+    AGE,
+    *_CONTAINERS,
+)
 
 PRINTERS: dict[tuple[str, str], Printer] = {
-    ("batch", "Job"): Printer(columns(NAME, "Status", "Completions", "Duration", AGE, *_TEMPLATE), _job),
-    ("batch", "CronJob"): Printer(
-        columns(
-            *(NAME, "Schedule", "Timezone", column("Suspend", "boolean"), column("Active", "integer"), "Last Schedule", AGE),
-            *_TEMPLATE,
-        ),
-        _cron_job,
+    ("batch", "Job"): printer(
+        NAME, text("Status", _job_word), text("Completions", _completions), at_time("Duration", _duration), AGE, *_TEMPLATE
     ),
-    ("apps", "Deployment"): Printer(columns(NAME, "Ready", "Up-to-date", "Available", AGE, *_TEMPLATE), _deployment),
-    ("apps", "ReplicaSet"): Printer(_REPLICAS, _replica_set),
-    ("", "ReplicationController"): Printer(_REPLICAS, _replication_controller),
-    ("", "PodTemplate"): Printer(columns(NAME, "Containers", "Images", "Pod Labels"), _pod_template),
-    ("apps", "StatefulSet"): Printer(columns(NAME, "Ready", AGE, wide("Containers"), wide("Images")), _stateful_set),
-    ("apps", "DaemonSet"): Printer(
-        columns(
-            NAME,
-            *(column(name, "integer") for name in ("Desired", "Current", "Ready", "Up-to-date", "Available")),
-            "Node Selector",
-            AGE,
-            *_TEMPLATE,
-        ),
-        _daemon_set,
+    ("batch", "CronJob"): printer(
+        NAME,
+        text("Schedule", "spec.schedule"),
+        text("Timezone", "spec.timeZone", "<none>"),
+        boolean("Suspend", lambda it: {None: "<unset>", True: "True", False: "False"}[spec_of(it).get("suspend")]),
+        integer("Active", lambda it: len(status_of(it).get("active") or ())),
+        at_time("Last Schedule", _last_schedule),
+        AGE,
+        wide("Containers", of_containers("name", lambda it: _pod_spec({"spec": _job_spec(it)}))),
+        wide("Images", of_containers("image", lambda it: _pod_spec({"spec": _job_spec(it)}))),
+        wide("Selector", lambda it: format_selector(_job_spec(it).get("selector"))),
     ),
-    ("apps", "ControllerRevision"): Printer(columns(NAME, "Controller", "Revision", AGE), _controller_revision),
-    ("policy", "PodDisruptionBudget"): Printer(
-        columns(NAME, "Min Available", "Max Unavailable", column("Allowed Disruptions", "integer"), AGE), _disruption_budget
+    ("apps", "Deployment"): printer(
+        NAME,
+        text("Ready", _ready),
+        text("Up-to-date", "status.updatedReplicas", 0),
+        text("Available", "status.availableReplicas", 0),
+        AGE,
+        *_TEMPLATE,
     ),
-    ("autoscaling", "HorizontalPodAutoscaler"): Printer(
-        columns(NAME, "Reference", "Targets", "MinPods", "MaxPods", "Replicas", AGE), _autoscaler
+    ("apps", "ReplicaSet"): printer(*_REPLICAS, wide("Selector", _selector)),
+    ("", "ReplicationController"): printer(*_REPLICAS, wide("Selector", lambda it: format_labels(spec_of(it).get("selector")))),
+    ("", "PodTemplate"): printer(
+        NAME,
+        text("Containers", of_containers("name", lambda it: _pod_spec({"spec": it}))),
+        text("Images", of_containers("image", lambda it: _pod_spec({"spec": it}))),
+        text("Pod Labels", lambda it: format_labels(((it.get("template") or {}).get("metadata") or {}).get("labels"))),
+    ),
+    ("apps", "StatefulSet"): printer(NAME, text("Ready", _ready), AGE, *_CONTAINERS),
+    ("apps", "DaemonSet"): printer(
+        NAME,
+        integer("Desired", "status.desiredNumberScheduled"),
+        integer("Current", "status.currentNumberScheduled"),
+        integer("Ready", "status.numberReady"),
+        integer("Up-to-date", "status.updatedNumberScheduled"),
+        integer("Available", "status.numberAvailable"),
+        text("Node Selector", lambda it: format_labels(_pod_spec(it).get("nodeSelector"))),
+        AGE,
+        *_TEMPLATE,
+    ),
+    ("apps", "ControllerRevision"): printer(NAME, text("Controller", _controller), text("Revision", "revision", 0), AGE),
+    ("policy", "PodDisruptionBudget"): printer(
+        NAME,
+        text("Min Available", lambda it: str(spec_of(it).get("minAvailable", "N/A"))),
+        text("Max Unavailable", lambda it: str(spec_of(it).get("maxUnavailable", "N/A"))),
+        integer("Allowed Disruptions", "status.disruptionsAllowed"),
+        AGE,
+    ),
+    ("autoscaling", "HorizontalPodAutoscaler"): printer(
+        NAME,
+        text("Reference", _autoscaled),
+        text("Targets", _metrics),
+        text("MinPods", lambda it: str(spec_of(it).get("minReplicas", "<unset>"))),
+        text("MaxPods", "spec.maxReplicas", 0),
+        text("Replicas", "status.currentReplicas", 0),
+        AGE,
     ),
 }
