@@ -15,6 +15,7 @@ import msgspec
 import yaml
 
 from shunter.api.formats import durations
+from shunter.api.meta import without_nulls
 from shunter.api.resources import Resource
 from shunter.api.yaml import load_yaml
 from shunter.did_you_mean import did_you_mean, nearest
@@ -168,7 +169,7 @@ def read(path: Path) -> Configuration:
 def checked(content: Any, source: str) -> Configuration:
     """What a file holds, as plain values. InputError names `source` and the field that is wrong."""
     try:
-        configuration = msgspec.convert(_without_nulls(content), Configuration)
+        configuration = msgspec.convert(without_nulls(content), Configuration)
     except msgspec.ValidationError as error:
         raise InputError(f"{source}: {_readable(error)}.", _advice(error)) from error
     problem = _problem(configuration)
@@ -223,13 +224,6 @@ def _problem(configuration: Configuration) -> str:
             return f"leaderElection.{field}: {str(error).removesuffix('.')}"
     unknown = [name for name in configuration.feature_gates if name not in FEATURE_GATES]
     return f"featureGates.{unknown[0]} does not exist" if unknown else ""
-
-
-def _without_nulls(content: Any) -> Any:
-    """Null is the same as absent, as for Go."""
-    if not isinstance(content, dict):
-        return content
-    return {key: _without_nulls(value) for key, value in content.items() if value is not None}
 
 
 def _readable(error: msgspec.ValidationError) -> str:

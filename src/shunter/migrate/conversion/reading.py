@@ -13,7 +13,7 @@ from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError
 from shunter.api.formats.quantity import parse
 from shunter.api.late_patterns import late_pattern
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import Json, Struct, without_nulls
 from shunter.api.training.job import ReplicaSpec
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
@@ -82,13 +82,6 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
         _check_quantities(source, value, path)
     faults, _ = framework.validate(view, None)
     return Reading(job, faults)
-
-
-def without_nulls(value: Any) -> Any:
-    """The value without fields that are null, as an API server prunes them (apiextensions, PruneNonNullableNulls)."""
-    if isinstance(value, dict):
-        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _convert(source: SourceObject, value: Any, type: Any, path: Path) -> Any:

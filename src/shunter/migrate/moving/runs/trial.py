@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from shunter.api.meta import Json, Struct, rfc3339
+from shunter.api.meta import Json, Struct, rfc3339, without_nulls
 from shunter.errors import InputError
 from shunter.migrate.conversion.input_context import NOTHING, InputContext
 from shunter.migrate.conversion.one_job import Conversion, convert, framework_of
-from shunter.migrate.conversion.reading import read, without_nulls
+from shunter.migrate.conversion.reading import read
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.marks import SOURCE
 from shunter.migrate.moving.runs import marks
