@@ -125,15 +125,10 @@ class DeploymentSpec(Struct, frozen=True):
     progress_deadline_seconds: int = 600
 
 
-class DeploymentCondition(Struct, frozen=True):
-    """Available, Progressing or ReplicaFailure. Unlike metav1.Condition it has an update time and no observedGeneration."""
+class DeploymentCondition(Condition, frozen=True):
+    """Available, Progressing or ReplicaFailure. Unlike metav1.Condition it has an update time; it is of no observedGeneration."""
 
-    type: str
-    status: str
     last_update_time: datetime | None = None
-    last_transition_time: datetime | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class DeploymentStatus(Status, frozen=True):

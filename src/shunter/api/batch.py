@@ -6,7 +6,7 @@ omissions: zero counters disappear, pointers (`ready`, `terminating`, `failedInd
 
 from datetime import datetime
 
-from shunter.api.meta import Json, ObjectMeta, Struct, true_condition
+from shunter.api.meta import Condition, Json, ObjectMeta, Struct, true_condition
 from shunter.api.selectors import LabelSelector
 
 MOST_PODS = 100_000
@@ -88,20 +88,10 @@ class JobSpec(Struct, frozen=True):
     managed_by: str | None = None
 
 
-class JobCondition(Struct, frozen=True):
-    """A Job's condition: unlike metav1.Condition it has a probe time and no observedGeneration."""
+class JobCondition(Condition, frozen=True):
+    """A Job's condition: unlike metav1.Condition it has a probe time, and its observedGeneration is never set."""
 
-    type: str
-    status: str
     last_probe_time: datetime | None = None
-    last_transition_time: datetime | None = None
-    reason: str = ""
-    message: str = ""
-
-    @property
-    def is_true(self) -> bool:
-        """Whether the status is True: neither False nor Unknown."""
-        return self.status == "True"
 
 
 class UncountedTerminatedPods(Struct, frozen=True):
