@@ -8,6 +8,7 @@ did_you_mean.py    "Did you mean ...?" for a word that is not known
 disk.py            what must be on disk before the next step: files replaced whole, and synced
 lazy_names.py      names of a package that are imported when they are first asked for
 argument_types.py  arguments from Python, held to their annotations
+cancelling.py      the end of tasks that are no longer wanted
 """
 
 __version__ = "0.1.0"

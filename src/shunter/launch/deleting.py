@@ -13,6 +13,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import controller_reference
 from shunter.api.resources import JOBS, JOBSETS, PODS, Resource
 from shunter.api.titles import title_of
+from shunter.cancelling import cancelled
 from shunter.jobs.deletion import request_deletion
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
@@ -65,9 +66,7 @@ async def delete_and_wait(
     finally:
         if words is not None:
             words.close()
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await cancelled(beside)
 
 
 async def _running(client: Client, job: Json) -> list[Json]:

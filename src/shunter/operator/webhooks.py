@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.cancelling import cancelled
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import PASSING, ApiError, Conflict
@@ -144,8 +145,7 @@ class Webhooks:
             if self._called_as and self._server is not None:
                 await asyncio.sleep(LINGER_SECONDS)
             if serving is not None:
-                serving.cancel()
-                await asyncio.gather(serving, return_exceptions=True)
+                await cancelled([serving])
             elif self._server is not None:
                 await self._server.stop()
 

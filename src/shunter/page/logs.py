@@ -17,6 +17,7 @@ from shunter.api.core import container_statuses
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
+from shunter.cancelling import cancelled
 from shunter.jobs.following.follower import OPERATOR_CONTAINERS
 from shunter.jobs.following.log_prefix import log_prefix
 from shunter.jobs.logs.visible_text import LONGEST, visible
@@ -207,10 +208,7 @@ class _Reading:
                         await self._changed.wait()
                     await asyncio.sleep(1 / FRAMES_A_SECOND)
         finally:
-            tasks = [reading, *self._tasks]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancelled([reading, *self._tasks])
 
     async def _read_all(self) -> None:
         found = list(self._runs.of(await pods_of(self._client, self._job)))

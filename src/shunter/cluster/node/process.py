@@ -23,6 +23,7 @@ from logging import getLogger
 from pathlib import Path
 
 from shunter.api.resources import CONFIG_MAPS
+from shunter.cancelling import cancelled
 from shunter.cluster.node.content.images import load_images
 from shunter.cluster.node.draining import drain, remove_node
 from shunter.cluster.node.net import external_services
@@ -147,9 +148,7 @@ async def drain_as_node(client: Client, node: Node, name: str) -> None:
         await asyncio.wait({running, draining}, return_when=asyncio.FIRST_COMPLETED)
         await (running if running.done() else draining)
     finally:
-        for task in (running, draining):
-            task.cancel()
-        await asyncio.gather(running, draining, return_exceptions=True)
+        await cancelled([running, draining])
 
 
 async def _drained(client: Client, node: Node, name: str) -> None:

@@ -12,6 +12,7 @@ from shunter.api.core import COLD_START, container_statuses, is_shown_to_followe
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
+from shunter.cancelling import cancelled
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.failures import READ_LINES
 from shunter.jobs.following.buffered_notes import BufferedNotes
@@ -100,10 +101,7 @@ class JobFollower:
             await self._drain()
             return self._end()
         finally:
-            tasks = [finished, *watches, *self._tails.values()]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancelled([finished, *watches, *self._tails.values()])
             self._display.close()
 
     async def run_until(self, deadline: float | None) -> JobEnd | None:

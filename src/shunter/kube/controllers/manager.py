@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from shunter.api.meta import MetadataOnly
 from shunter.api.resources import Resource
+from shunter.cancelling import cancelled
 from shunter.errors import EnvironmentProblem
 from shunter.kube.cache.expectations import Expectations
 from shunter.kube.cache.informer import Informer
@@ -291,7 +292,7 @@ class Manager:
                 raise LeadershipLost("The leader lease was lost.", "Another replica takes over; this one must be restarted.")
             await controllers
         finally:
-            await _cancelled([controllers, holding])
+            await cancelled([controllers, holding])
 
     async def _follow(self, informer: Informer[Any]) -> None:
         if self._election:
@@ -323,7 +324,7 @@ class Manager:
                 await task
             return task.done()
         finally:
-            await _cancelled([task, stopping])
+            await cancelled([task, stopping])
 
     async def _stop(
         self,
@@ -336,13 +337,13 @@ class Manager:
             registered.controller.stop()
         if work is not None:
             await asyncio.wait({work}, timeout=self._stop_seconds)
-            await _cancelled([work])
-        await _cancelled(tasks)
+            await cancelled([work])
+        await cancelled(tasks)
         await asyncio.gather(*(recorder.flush() for recorder in self._recorders.values()))
         if self._election is not None:
             await self._election.release()
         # Last, when another may lead already: webhooks are called until nobody knows of us any more.
-        await _cancelled(background)
+        await cancelled(background)
         for server in self._servers:
             await server.stop()
 
@@ -365,7 +366,7 @@ class Manager:
                     problem = informer.problem
                     log.warning("waiting for %s: %s", informer.resource.plural, problem.text if problem else "listing")
         finally:
-            await _cancelled(waits)
+            await cancelled(waits)
         count = sum(len(informer.store) for informer in informers)
         log.info("synced %d objects of %d kinds in %.2f s", count, len(informers), time.monotonic() - started)
         if self._owns_process:
@@ -425,10 +426,3 @@ def _new_metrics() -> Metrics:
 
 async def _awaited(run: Callable[[], Awaitable[object]]) -> None:
     await run()
-
-
-async def _cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and waits for their end; what they failed with has been seen before or does not matter any more."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

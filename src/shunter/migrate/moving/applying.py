@@ -16,6 +16,7 @@ import msgspec
 from shunter.api.core import pod_has_ended
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, POD_LOGS, PODS, TRAIN_JOBS
+from shunter.cancelling import cancelled
 from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.errors import (
@@ -132,9 +133,7 @@ async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     try:
         await asyncio.gather(*tasks)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancelled(tasks)
 
 
 def requests(steps: Iterable[Step], journal: Journal) -> set[Request]:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlencode
 import httptools
 
 from shunter.api.formats.digits import whole_number
+from shunter.cancelling import cancelled
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, flag
@@ -164,9 +165,7 @@ async def _carry(client: _Side, node: _Side) -> None:
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for way in ways:
-            way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
+        await cancelled(ways)
         client[1].close()
 
 

@@ -14,6 +14,7 @@ from typing import Protocol
 from urllib.parse import parse_qs
 
 from shunter.api.meta import Json
+from shunter.cancelling import cancelled
 from shunter.cluster.node.runtime.launcher import Launcher
 from shunter.cluster.node.streams import sessions, spdy_command, websocket_command, websocket_ports
 from shunter.cluster.node.streams.byte_stream import ByteStream, MessageStream, SocketStream
@@ -60,9 +61,7 @@ class StreamServer:
 
     async def stop(self) -> None:
         """Cuts all streams. Commands see the end of their input."""
-        for session in self._sessions:
-            session.cancel()
-        await asyncio.gather(*self._sessions, return_exceptions=True)
+        await cancelled(self._sessions)
 
     async def answer(self, request: Request) -> Response | None:
         """Upgrades the connection and serves it to its end, or says why not."""

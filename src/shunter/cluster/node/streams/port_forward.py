@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from shunter.api.formats.digits import port_number
+from shunter.cancelling import cancelled
 from shunter.cluster.node.runtime.launcher_call import LauncherError
 from shunter.cluster.node.streams.byte_stream import ByteStream
 from shunter.cluster.node.streams.spdy import SpdyConnection, SpdyStream
@@ -97,9 +98,7 @@ class PortForwarding:
         try:
             await self._connection.run()
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await cancelled(self._tasks)
             await self._connection.close()
 
     def _admit(self, stream: SpdyStream) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.cancelling import cancelled
 from shunter.cluster.node.descriptors import Descriptor
 from shunter.cluster.node.runtime.launcher import Launcher
 from shunter.cluster.node.runtime.launcher_call import LauncherCall, LauncherError
@@ -121,9 +122,7 @@ class _Pumps:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancelled(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from shunter.api.formats.digits import port_number
+from shunter.cancelling import cancelled
 from shunter.cluster.node.streams.inbox import Budget, Inbox
 from shunter.cluster.node.streams.port_forward import ForwardedPod, forward
 from shunter.cluster.node.streams.remote_command import StreamRefusedError
@@ -64,9 +65,7 @@ async def forward_ports(socket: WebSocket, pod: ForwardedPod, numbers: Sequence[
     try:
         await asyncio.wait((receiving, serving), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        serving.cancel()
-        receiving.cancel()
-        await asyncio.gather(serving, receiving, return_exceptions=True)
+        await cancelled([serving, receiving])
         await socket.close()
 
 
