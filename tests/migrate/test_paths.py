@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.migrate.paths import has_more_leaves
+from shunter.migrate.paths import has_more_leaves, mappings
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,12 @@ from shunter.migrate.paths import has_more_leaves
 def test_leaves_are_counted(value: Any, count: int) -> None:
     assert has_more_leaves(value, count - 1)
     assert not has_more_leaves(value, count)
+
+
+def test_mappings_come_with_their_paths_each_before_those_within_it() -> None:
+    value = {"a": [{"b": {}}, "text"], "c": None}
+    assert list(mappings(value, ("spec",))) == [
+        (("spec",), value),
+        (("spec", "a", 0), {"b": {}}),
+        (("spec", "a", 0, "b"), {}),
+    ]

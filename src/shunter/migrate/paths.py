@@ -8,7 +8,7 @@ from typing import Any
 from shunter.api.late_patterns import late_pattern
 from shunter.api.paths import MISSING, Path, value_at
 
-__all__ = ["MISSING", "Path", "has_more_leaves", "leaves", "shown", "value_at"]
+__all__ = ["MISSING", "Path", "has_more_leaves", "leaves", "mappings", "shown", "value_at"]
 _PLAIN_KEY = late_pattern(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -35,6 +35,17 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from leaves(inner, (*path, index))
     else:
         yield path, value
+
+
+def mappings(value: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every mapping with its path, each before those within it."""
+    if isinstance(value, dict):
+        yield path, value
+        for key, inner in value.items():
+            yield from mappings(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from mappings(inner, (*path, index))
 
 
 def has_more_leaves(value: Any, count: int) -> bool:

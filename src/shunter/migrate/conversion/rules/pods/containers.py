@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.findings import Topic
-from shunter.migrate.paths import Path
+from shunter.migrate.paths import Path, mappings
 
 _NAMING_VALUES = ("kubectl.kubernetes.io/default-container", "kubectl.kubernetes.io/default-logs-container")
 """Annotations whose value is a container's name."""
@@ -49,8 +46,8 @@ def apply(draft: Draft) -> None:
     for group in draft.groups:
         _rename(draft, group)
         _rename_in_annotations(draft, group)
-        for path, reference in _resource_references(group.pod["spec"]):
-            name = reference["containerName"]
+        for path, reference in mappings(group.pod["spec"], ("spec",)):
+            name = reference.get("containerName") if path[-1] == "resourceFieldRef" else None
             if name in group.container_names:
                 reference["containerName"] = group.container_names[name]
                 draft.changed(group, (*path, "containerName"), f"the container is called {group.container_names[name]} now")
@@ -99,22 +96,3 @@ def _rename_in_annotations(draft: Draft, group: Group) -> None:
         else:
             renamed[key] = value
     group.pod["metadata"]["annotations"] = renamed
-
-
-def _resource_references(spec: Json) -> list[tuple[Path, Json]]:
-    """Every resourceFieldRef that names its container."""
-    found: list[tuple[Path, Json]] = []
-    _each_resource_reference(spec, ("spec",), lambda path, reference: found.append((path, reference)))
-    return found
-
-
-def _each_resource_reference(value: Any, path: Path, tell: Callable[[Path, Json], None]) -> None:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key == "resourceFieldRef" and isinstance(inner, dict) and "containerName" in inner:
-                tell((*path, key), inner)
-            else:
-                _each_resource_reference(inner, (*path, key), tell)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            _each_resource_reference(inner, (*path, index), tell)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.late_patterns import late_pattern
-from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX, kept_labels
 from shunter.migrate.findings import Topic
-from shunter.migrate.paths import Path
+from shunter.migrate.paths import mappings
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
 
 _KEYED = late_pattern(r"metadata\.(labels|annotations)\['([^']*)'\]")
@@ -116,7 +112,9 @@ def apply(draft: Draft) -> None:
     """Puts v2's counterpart in the place of each label of v1 that is read, and reports it; also what has no counterpart."""
     for group in draft.groups:
         _look_at_directories(draft, group)
-        for path, reference in _references(group.pod["spec"], ("spec",)):
+        for path, reference in mappings(group.pod["spec"], ("spec",)):
+            if path[-1] != "fieldRef":
+                continue
             field = str(reference.get("fieldPath") or "")
             place = (*draft.template_paths(group)[0], *path, "fieldPath")
             if field == "metadata.name":
@@ -158,18 +156,6 @@ def _look_at_directories(draft: Draft, group: Group) -> None:
                         f"{mount.get('mountPath')} is the directory {expression} of the volume, a new one after each start in v2."
                     )
                     draft.report(OWN_DIRECTORY, place, text)
-
-
-def _references(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key == "fieldRef" and isinstance(inner, dict):
-                yield (*path, key), inner
-            else:
-                yield from _references(inner, (*path, key))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _references(inner, (*path, index))
 
 
 def _other_indices(draft: Draft, group: Group) -> list[str]:

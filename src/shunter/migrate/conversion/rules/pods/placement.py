@@ -4,16 +4,13 @@ selector that matches nothing is silently of no effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules import names
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Topic
-from shunter.migrate.paths import Path
+from shunter.migrate.paths import Path, mappings
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_TYPE
 
 V1_PREFIX = "training.kubeflow.org/"
@@ -66,8 +63,9 @@ def apply(draft: Draft) -> None:
     for group in draft.groups:
         spec = group.pod["spec"]
         for field in ("affinity", "topologySpreadConstraints"):
-            for path, term in _terms(spec.get(field), ("spec", field)):
-                _rewrite(draft, group, path, term)
+            for path, term in mappings(spec.get(field), ("spec", field)):
+                if "labelSelector" in term or any(keys in term for keys in _KEY_LISTS):
+                    _rewrite(draft, group, path, term)
 
 
 def kept_labels(draft: Draft) -> frozenset[str]:
@@ -76,18 +74,6 @@ def kept_labels(draft: Draft) -> frozenset[str]:
         return frozenset()
     are_apart = all(len(group.roles) == 1 for group in draft.groups)
     return frozenset({JOB_NAME, OPERATOR_NAME, REPLICA_TYPE} if are_apart else {JOB_NAME, OPERATOR_NAME})
-
-
-def _terms(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
-    """Whatever has a labelSelector, or lists of label keys, of pods."""
-    if isinstance(value, dict):
-        if "labelSelector" in value or any(field in value for field in _KEY_LISTS):
-            yield path, value
-        for key, inner in value.items():
-            yield from _terms(inner, (*path, key))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _terms(inner, (*path, index))
 
 
 def _rewrite(draft: Draft, group: Group, path: Path, term: Json) -> None:
