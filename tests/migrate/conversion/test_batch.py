@@ -95,9 +95,9 @@ def test_a_service_in_the_way_is_told_whatever_its_owners_are(owners: str) -> No
 
 
 def test_a_defect_ends_the_job_that_it_struck_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(source: SourceObject, options: Options, surroundings: InputContext) -> Conversion:
+    def failing(source: SourceObject, options: Options, context: InputContext) -> Conversion:
         known: dict[str, Conversion] = {}
-        return known["bert-worker-7"] if source.name == "odd" else convert(source, options, surroundings)
+        return known["bert-worker-7"] if source.name == "odd" else convert(source, options, context)
 
     monkeypatch.setattr(batch, "convert", failing)
     odd, good = converted(JOB).outcomes

@@ -52,7 +52,7 @@ def report(
     given, faults = source.read()
     jobs = [*given.jobs, *(embedded.job for embedded in given.embedded)]
     with counting("converting", len(jobs)) as advance:
-        batch = converted(jobs, options, given.surroundings, advance)
+        batch = converted(jobs, options, given.other_objects, advance)
     batch, faults = suppressed_findings(batch, [*given.findings, *given.unrendered, *faults], configuration)
     batch = shared_in(given, batch)
     print_findings(faults, with_notes=False)

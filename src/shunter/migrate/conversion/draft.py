@@ -102,7 +102,7 @@ class Draft:
     job: AnyJob
     """The source with v1's defaults applied."""
     options: Options
-    surroundings: InputContext = NOTHING
+    context: InputContext = NOTHING
     name: str = ""
     """The TrainJob's, or the beginning of a generated one; decided by `rules/names`."""
     faults: list[FieldError] = field(default_factory=list)
@@ -186,7 +186,7 @@ class Draft:
         """The `ConfigMap NAME` or `Secret NAME` of the job's namespace, if the input has it: its texts are in `data` and
         `binaryData` (`FindObject`)."""
         kind, _, name = title.partition(" ")
-        return self.surroundings.find(kind, self.source.namespace, name)
+        return self.context.find(kind, self.source.namespace, name)
 
     def carry(self, path: Path, manifest: Manifest, target: Path, note: str = "") -> None:
         """The source's field at `path`, and all below it, stands at `target` of a result. The caller puts it there."""

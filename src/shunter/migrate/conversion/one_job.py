@@ -96,9 +96,9 @@ def framework_of(source: SourceObject) -> AnyFramework | None:
     return None
 
 
-def convert(source: SourceObject, options: Options, surroundings: InputContext = NOTHING) -> Conversion:
+def convert(source: SourceObject, options: Options, context: InputContext = NOTHING) -> Conversion:
     """The job's counterpart. `source` is an object of one of v1's kinds. Raises UnreadableJobError."""
-    draft = drafted(source, options, surroundings)
+    draft = drafted(source, options, context)
     runtime = _runtime(draft)
     train_job = _train_job(draft, runtime)
     pod_reads.report(draft, train_job, runtime)
@@ -132,15 +132,15 @@ def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
             yield row
 
 
-def drafted(source: SourceObject, options: Options, surroundings: InputContext = NOTHING) -> Draft:
+def drafted(source: SourceObject, options: Options, context: InputContext = NOTHING) -> Draft:
     """The job with all rules applied, its name one that the pods' names leave room for. For kinds of v1 only (assert)."""
     framework = framework_of(source)
     assert framework is not None, f"{source.title} is of no kind of v1"
     job, faults = read(source, framework)
-    draft = _arranged(Draft(source, framework, job, options, surroundings, names.wanted(source, options, surroundings), faults))
-    fitting = names.fitting(draft)
-    if fitting != draft.name:
-        draft = _arranged(Draft(source, framework, job, options, surroundings, fitting, faults))
+    draft = _arranged(Draft(source, framework, job, options, context, names.requested_name(source, options, context), faults))
+    name = names.shortened_name(draft)
+    if name != draft.name:
+        draft = _arranged(Draft(source, framework, job, options, context, name, faults))
     for apply in ORDER:
         apply(draft)
     return draft

@@ -118,7 +118,7 @@ def converted(
     today = datetime.now(UTC).date()
     is_one_stream = output_dir is None and not in_place
     with progress("converting", len(given.convertible)) as advance:
-        batch = batches.converted(given.convertible, options, given.surroundings, advance, is_one_stream=is_one_stream)
+        batch = batches.converted(given.convertible, options, given.other_objects, advance, is_one_stream=is_one_stream)
     templates, of_templates = _templates(given, options)
     there = files.staying(given, output_dir) if output_dir is not None else []
     batch = shared_in(given, suppression.applied(batch, entries, today).batch, there)

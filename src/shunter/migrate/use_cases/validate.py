@@ -67,7 +67,7 @@ def provable(
     """The jobs of these names, all when there are none, converted. Raises InputError for a name that no job has."""
     jobs = _named(given.jobs, names)
     with progress("converting", len(jobs)) as advance:
-        batch = batches.converted(jobs, options, given.surroundings, advance)
+        batch = batches.converted(jobs, options, given.other_objects, advance)
     today = datetime.now(UTC).date()
     batch, input_findings = suppression.suppressed(batch, [*given.findings, *given.unrendered, *faults], entries, today)
     batch = shared_in(given, batch)

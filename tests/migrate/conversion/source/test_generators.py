@@ -46,14 +46,14 @@ def test_a_program_of_a_generator_is_read_as_one_of_a_config_map(tmp_path: Path,
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "kustomization.yaml").write_text(f"resources: [job.yaml]\n{generator}\n")
     given = read([str(tmp_path)])
-    findings = batch.converted(given.convertible, Options(), given.surroundings).findings
+    findings = batch.converted(given.convertible, Options(), given.other_objects).findings
     assert [finding.message[:36] for finding in findings if finding.is_blocking] == ["ConfigMap src, train.py line 1: 'imp"]
 
 
 def test_variables_of_a_secret_that_is_generated_are_known(tmp_path: Path) -> None:
     (tmp_path / "job.env").write_text("# settings\nLR=1\n\nSHARD=${HOSTNAME##*-}\n")
     (tmp_path / "kustomization.yaml").write_text("secretGenerator: [{name: s, namespace: team, envs: [job.env]}]\n")
-    (found,) = read([str(tmp_path)]).surroundings
+    (found,) = read([str(tmp_path)]).other_objects
     assert found == {
         "kind": "Secret",
         "metadata": {"name": "s", "namespace": "team"},
@@ -65,4 +65,4 @@ def test_what_a_generator_names_and_nobody_can_read_is_left_out(tmp_path: Path) 
     (tmp_path / "weights.bin").write_bytes(b"\xff\xfe\x00")
     generator = "configMapGenerator: [{name: c, files: [weights.bin, nowhere.py]}, {literals: [a=b]}, 7]\n"
     (tmp_path / "kustomization.yaml").write_text(generator)
-    assert read([str(tmp_path)]).surroundings == [{"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {}}]
+    assert read([str(tmp_path)]).other_objects == [{"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {}}]

@@ -93,18 +93,18 @@ SAME_NAME = Topic(
     remedy="Rename one of them, set their namespaces, or move the one for another cluster to a folder of its own.",
     acceptable=True,
 )
-_TOLD_PLACES = 3
+_NAMED_PLACES = 3
 
 
-def wanted(source: SourceObject, options: Options, surroundings: InputContext) -> str:
+def requested_name(source: SourceObject, options: Options, context: InputContext) -> str:
     """The name, or the beginning of a generated one, before its length is looked at."""
     if not source.metadata.get("name"):
         return stem(source.kind, str(source.metadata.get("generateName") or ""), is_shared=False) + f"{options.suffix}-"
-    digest = f"-{_digest(f'{source.kind} {source.name}')}" if _is_taken(source, options, surroundings) else ""
-    return _derived(source, options, surroundings) + digest + options.suffix
+    digest = f"-{_digest(f'{source.kind} {source.name}')}" if _is_taken(source, options, context) else ""
+    return _derived(source, options, context) + digest + options.suffix
 
 
-def fitting(draft: Draft) -> str:
+def shortened_name(draft: Draft) -> str:
     """The name with which the pods of the draft's groups can be named; the draft's own where that is one."""
     longest = LONGEST_LABEL - max((len(suffix) for suffix in _suffixes(draft)), default=0)
     generated = not draft.source.metadata.get("name")
@@ -121,7 +121,7 @@ def apply(draft: Draft) -> None:
     field = "name" if draft.source.metadata.get("name") else "generateName"
     path = ("metadata", field)
     given = str(draft.source.metadata.get(field) or "")
-    asked = wanted(draft.source, draft.options, draft.surroundings)
+    asked = requested_name(draft.source, draft.options, draft.context)
     is_renamed = draft.name != given
     draft.train_job.setdefault("metadata", {})[field] = draft.name
     draft.carry(path, "TrainJob", path, f"{given} is {draft.name} in v2" if is_renamed else "")
@@ -133,14 +133,14 @@ def apply(draft: Draft) -> None:
     if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL and not is_named_by_owner:
         draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")
     if field == "name":
-        if others := draft.surroundings.others_called(draft.source) if not draft.source.is_embedded else []:
-            places = ", ".join(str(other.place(path)) for other in others[:_TOLD_PLACES])
-            more = f" and in {len(others) - _TOLD_PLACES} more places" if len(others) > _TOLD_PLACES else ""
+        if others := draft.context.others_called(draft.source) if not draft.source.is_embedded else []:
+            places = ", ".join(str(other.place(path)) for other in others[:_NAMED_PLACES])
+            more = f" and in {len(others) - _NAMED_PLACES} more places" if len(others) > _NAMED_PLACES else ""
             draft.report(SAME_NAME, path, f"{draft.source.title} is also in {places}{more}.")
-        if holder := _holder(draft.source, draft.options, draft.surroundings):
+        if holder := _holder(draft.source, draft.options, draft.context):
             draft.report(SHARED, path, f"{holder} is also called {given}: this {draft.kind} becomes {draft.name}.")
-        if _is_taken(draft.source, draft.options, draft.surroundings):
-            derived = _derived(draft.source, draft.options, draft.surroundings) + draft.options.suffix
+        if _is_taken(draft.source, draft.options, draft.context):
+            derived = _derived(draft.source, draft.options, draft.context) + draft.options.suffix
             draft.report(TAKEN, path, f"{derived} is taken: this {draft.kind} becomes {draft.name}.")
     if draft.name != asked:
         longest = max(_suffixes(draft), key=len)
@@ -154,34 +154,34 @@ def _suffixes(draft: Draft) -> list[str]:
     return [f"-{group.name}-{max(group.replicas, 1) - 1}-{max(group.count, 1) - 1}-{random}" for group in draft.groups]
 
 
-def _derived(source: SourceObject, options: Options, surroundings: InputContext) -> str:
+def _derived(source: SourceObject, options: Options, context: InputContext) -> str:
     """The name that comes of the job's own, whoever else has it."""
-    return stem(source.kind, source.name, is_shared=bool(_holder(source, options, surroundings)))
+    return stem(source.kind, source.name, is_shared=bool(_holder(source, options, context)))
 
 
-def _holder(source: SourceObject, options: Options, surroundings: InputContext) -> str:
+def _holder(source: SourceObject, options: Options, context: InputContext) -> str:
     """What keeps the job's name, being first in the input or a TrainJob already; empty when it is free."""
-    kinds = surroundings.kinds_called(source.namespace, source.name)
+    kinds = context.kinds_called(source.namespace, source.name)
     if kinds and kinds[0] != source.kind:
         return f"A {kinds[0]}"
     own = stem(source.kind, source.name, is_shared=False)
-    maker = _maker(source, own + options.suffix, surroundings)
+    maker = _maker(source, own + options.suffix, context)
     return f"The TrainJob of {maker}" if maker and maker != source.title and own == source.name else ""
 
 
-def _is_taken(source: SourceObject, options: Options, surroundings: InputContext) -> bool:
+def _is_taken(source: SourceObject, options: Options, context: InputContext) -> bool:
     """Whether another has the name that comes of the job's own. Whoever keeps its own name keeps it."""
-    derived = _derived(source, options, surroundings)
+    derived = _derived(source, options, context)
     if derived == source.name:
         return False
-    maker = _maker(source, derived + options.suffix, surroundings)
-    is_a_name = bool(surroundings.kinds_called(source.namespace, derived))
-    return is_a_name or surroundings.number_asking_for(source.namespace, derived) > 1 or maker not in (None, source.title)
+    maker = _maker(source, derived + options.suffix, context)
+    is_a_name = bool(context.kinds_called(source.namespace, derived))
+    return is_a_name or context.number_asking_for(source.namespace, derived) > 1 or maker not in (None, source.title)
 
 
-def _maker(source: SourceObject, name: str, surroundings: InputContext) -> str | None:
+def _maker(source: SourceObject, name: str, context: InputContext) -> str | None:
     """The v1 job that the TrainJob of that name was made of, empty where it does not say; None where the namespace has none."""
-    found = surroundings.objects.get((TRAIN_JOBS.kind, source.namespace, name))
+    found = context.objects.get((TRAIN_JOBS.kind, source.namespace, name))
     if found is None:
         return None
     annotations = found["metadata"].get("annotations")

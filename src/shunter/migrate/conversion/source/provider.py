@@ -116,7 +116,7 @@ class Input(msgspec.Struct, frozen=True, dict=True):
         return [found for found in self.objects if not self._is_job(found)]
 
     @property
-    def surroundings(self) -> list[Json]:
+    def other_objects(self) -> list[Json]:
         """The other objects, and those that kustomizations generate: rules look ConfigMaps and Services up in them."""
         return [*(other.value for other in self.others), *generated(self.files)]
 

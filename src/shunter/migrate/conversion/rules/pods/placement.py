@@ -139,11 +139,11 @@ def _new_name(draft: Draft, name: str) -> str:
     """That of the TrainJob that the v1 job becomes; of a job that is not in the input, its own."""
     if name == draft.job.name:
         return draft.name
-    kinds = draft.surroundings.kinds_called(draft.source.namespace, name)
+    kinds = draft.context.kinds_called(draft.source.namespace, name)
     if len(kinds) != 1:
         return name
     other = SourceObject({"kind": kinds[0], "metadata": {"name": name, "namespace": draft.source.namespace}}, "")
-    return names.wanted(other, draft.options, draft.surroundings)
+    return names.requested_name(other, draft.options, draft.context)
 
 
 def _report_new_names(draft: Draft, group: Group, path: Path, values: list[str]) -> None:

@@ -284,6 +284,6 @@ def _mounted_texts(draft: Draft, group: Group) -> Iterator[tuple[int, str, list[
 
 
 def _look_for_service(draft: Draft) -> None:
-    service = draft.surroundings.find("Service", draft.source.namespace, draft.name) if draft.name else None
+    service = draft.context.find("Service", draft.source.namespace, draft.name) if draft.name else None
     if service and not any(owner.get("kind") == JOBSETS.kind for owner in service["metadata"]["ownerReferences"]):
         draft.report(SERVICE_IN_THE_WAY, ("metadata", "name"), f"A Service {draft.name} exists.")

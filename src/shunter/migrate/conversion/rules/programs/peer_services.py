@@ -29,7 +29,7 @@ def _services_of_v1(draft: Draft) -> set[str]:
         return set()
     return {
         name
-        for name, selector in draft.surroundings.selectors(draft.source.namespace)
+        for name, selector in draft.context.selectors(draft.source.namespace)
         if selector.keys() & {JOB_NAME, REPLICA_TYPE, OPERATOR_NAME} and selector.get(JOB_NAME, draft.job.name) == draft.job.name
     }
 
@@ -53,5 +53,5 @@ def is_unseen(draft: Draft, name: str) -> bool:
         and not _OF_OTHERS.search(host)
         and is_own_domain(draft, domain)
         and host not in draft.hosts
-        and draft.surroundings.find("Service", draft.source.namespace, host) is None
+        and draft.context.find("Service", draft.source.namespace, host) is None
     )
