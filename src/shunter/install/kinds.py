@@ -17,11 +17,6 @@ RESOURCES: Mapping[str, Sequence[Resource]] = {
 _KINDS = {resource: kind for kind, resources in RESOURCES.items() for resource in resources}
 
 
-def kind_of(resource: Resource) -> str:
-    """The kind that brings a resource, e.g. TrainJob for training runtimes."""
-    return _KINDS[resource]
-
-
 def is_on(resource: Resource) -> On:
     """Holds when the resource is served."""
-    return On(f"kinds.{kind_of(resource)}")
+    return On(f"kinds.{_KINDS[resource]}")

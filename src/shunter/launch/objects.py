@@ -153,7 +153,7 @@ def stored_code(job: Json) -> StoredCode | None:
     digest = annotations_of(job).get(DIGEST, "")
     if not digest:
         return None
-    volumes = _patched_volumes(job)
+    volumes = [volume for pods in _patched_pods(job) for volume in pods.get("volumes", ())]
     count = sum(len(volume["projected"]["sources"]) for volume in volumes if volume.get("name") == "packed-code")
     return StoredCode(digest, count)
 
@@ -192,10 +192,6 @@ def checkpoints_of(job: Json) -> Checkpoints | None:
     if "persistentVolumeClaim" in volume:
         return Checkpoints(claim=volume["persistentVolumeClaim"]["claimName"], inside=volume["subPath"])
     return None
-
-
-def _patched_volumes(job: Json) -> list[Json]:
-    return [volume for pods in _patched_pods(job) for volume in pods.get("volumes", ())]
 
 
 def _patched_pods(job: Json) -> list[Json]:

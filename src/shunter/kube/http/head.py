@@ -137,7 +137,7 @@ def _headers(text: bytes) -> _Headers:
         headers[name] = value
     if not _is_host(headers.get("host", "")):
         raise RefusedRequestError(400, "the Host header is no host")
-    options = _listed(headers.get("connection", ""))
+    options = {option.strip(" \t").lower() for option in headers.get("connection", "").split(",")}
     upgrade = headers.get("upgrade", "") if "upgrade" in options else ""
     return _Headers(headers, _length(headers), "close" in options, upgrade, _expects_continue(headers))
 
@@ -172,10 +172,6 @@ def _other_form(method: str, target: str, headers: Mapping[str, str]) -> tuple[s
 
 def _is_host(text: str) -> bool:
     return _HOST.fullmatch(text) is not None
-
-
-def _listed(text: str) -> set[str]:
-    return {option.strip(" \t").lower() for option in text.split(",")}
 
 
 def _length(headers: Mapping[str, str]) -> int:

@@ -46,7 +46,7 @@ class TrainJobMetrics:
         if new is None:
             self._have_run.discard(old.metadata.uid if old else "")
             return
-        is_first_run = _is_running(new) and new.metadata.uid not in self._have_run
+        is_first_run = any(counted.ready for counted in new.status.jobs_status) and new.metadata.uid not in self._have_run
         if is_first_run:
             self._have_run.add(new.metadata.uid)
         namespace = new.metadata.namespace
@@ -69,7 +69,3 @@ class TrainJobMetrics:
         more = new.status.restarts - old.status.restarts
         if more > 0:
             self._restarts.labels(new.metadata.namespace).inc(more)
-
-
-def _is_running(job: TrainJob) -> bool:
-    return any(counted.ready for counted in job.status.jobs_status)

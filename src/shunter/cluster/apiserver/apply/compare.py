@@ -81,7 +81,7 @@ def _compare(before: Any, value: Any, tree: FieldTree, element: str, changed: Fi
             return
         _compare_lists(before or [], value or [], tree, below, gone)
     else:
-        gone = _without_self(_whole(before, tree))
+        gone = {element: child for element, child in _whole(before, tree).items() if element != SELF}
         below = _whole(value, tree)
         if not below:
             changed[element] = MEMBER
@@ -139,10 +139,6 @@ def _whole(value: Any, tree: FieldTree) -> FieldSet:
             node[element] = _whole(items[0], tree.item) if len(items) == 1 else MEMBER
         return node
     return MEMBER
-
-
-def _without_self(node: FieldSet) -> FieldSet:
-    return {element: child for element, child in node.items() if element != SELF}
 
 
 def _applied(value: Any, tree: FieldTree) -> FieldSet | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from shunter.api.batch import Job
 from shunter.api.jobset import ReplicatedJob
 from shunter.api.meta import Json
@@ -44,7 +42,7 @@ def resumptions(job: Job, replicated_job: ReplicatedJob) -> tuple[Patch, ...]:
         template["metadata"] = changed
     changed = {"nodeSelector": spec["nodeSelector"]} if spec.get("nodeSelector") else {}
     for field in ("tolerations", "schedulingGates"):
-        if added := _new_items(own_spec.get(field) or [], spec.get(field) or []):
+        if added := [item for item in spec.get(field) or [] if item not in (own_spec.get(field) or [])]:
             changed[field] = [*(own_spec.get(field) or []), *added]
     if changed:
         template["spec"] = changed
@@ -53,7 +51,3 @@ def resumptions(job: Job, replicated_job: ReplicatedJob) -> tuple[Patch, ...]:
         wanted["template"] = template
     writes.append(Patch(ref=Ref.of(JOBS, job.metadata), patch={"spec": wanted}))
     return tuple(writes)
-
-
-def _new_items(own: list[Any], wanted: list[Any]) -> list[Any]:
-    return [item for item in wanted if item not in own]

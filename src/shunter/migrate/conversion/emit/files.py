@@ -133,7 +133,7 @@ def tree(
     file."""
     context = _emit_context(given, batch, templates, keeps_blocked=False)
     found = _Tree()
-    for folder, files in _by_folder(given).items():
+    for folder, files in grouped_by(given.files, lambda file: _relative(file).parent).items():
         staying = [file for file in there if file.relative.parent == folder]
         local = context.of([*files, *staying])
         shared = _shared_runtimes(files, local)
@@ -201,10 +201,6 @@ def _has_job(file: TextFile, context: EmitContext) -> bool:
         or any(context.outcome(source) for source in document.objects)
         for document in file.documents
     )
-
-
-def _by_folder(given: Input) -> dict[Path, list[TextFile]]:
-    return grouped_by(given.files, lambda file: _relative(file).parent)
 
 
 def _relative(file: TextFile) -> Path:

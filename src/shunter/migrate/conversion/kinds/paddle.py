@@ -35,7 +35,7 @@ def arrange(draft: Draft) -> None:
     """The first group is one pod, which all others meet and which the trainer section is about. P3, with v1's variables in every
     pod."""
     leader = MASTER if draft.job.replica_count(MASTER) else WORKER
-    draft.groups = [_first(draft, leader), *_others(draft, leader)]
+    draft.groups = [Group("master" if leader == MASTER else NODE, (leader,), 1), *_others(draft, leader)]
     place_roles(draft)
     for group in draft.groups:
         index = 0 if group.trains else draft.job.replica_count(leader) - 1
@@ -51,10 +51,6 @@ def arrange(draft: Draft) -> None:
         text = f"{leader} 0 is the replicated job {draft.groups[0].name}, which all others ({others}) meet."
         draft.report(FIRST_APART, ("spec", draft.replica_specs), text, target="TrainJob spec.trainer")
     draft.default(("spec", "elasticPolicy"), "v1 accepts it, and nothing reads it")
-
-
-def _first(draft: Draft, leader: str) -> Group:
-    return Group("master" if leader == MASTER else NODE, (leader,), 1)
 
 
 def _others(draft: Draft, leader: str) -> list[Group]:

@@ -17,7 +17,6 @@ from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.ledger import Row
-from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Topic
 from shunter.migrate.options import Options
@@ -83,7 +82,7 @@ def example_of(field: Field) -> ConvertedExample | None:
     job = _smallest_job(kind)
     _put(job, path, field.example)
     outcome = converted([SourceObject(job, "example")], Options()).outcomes[0]
-    rows = _rows_below(outcome.conversion, path) if outcome.conversion else ()
+    rows = tuple(row for row in outcome.conversion.rows if row.path[: len(path)] == path) if outcome.conversion else ()
     topics = tuple(dict.fromkeys(found.topic for found in outcome.findings if found.path[: len(path)] == path))
     return ConvertedExample(kind.resource.kind, shown(path), field.example, rows, topics)
 
@@ -162,7 +161,3 @@ def _put(value: Any, path: Path, example: Any) -> None:
                 value.append({})
             value = value[step]
     value[path[-1]] = example
-
-
-def _rows_below(conversion: Conversion, path: Path) -> tuple[Row, ...]:
-    return tuple(row for row in conversion.rows if row.path[: len(path)] == path)

@@ -81,13 +81,9 @@ def _block_errors(block: Json, field: str, known: set[str]) -> list[FieldError]:
         here = f"{field}.except[{index}]"
         errors += [] if excepted in known else faults(here, excepted, cidr.faults(excepted))
         part = cidr.block(excepted)
-        if part is not None and not _is_strictly_within(part, whole):
+        if part is not None and not (part.network_address in whole and part.prefixlen > whole.prefixlen):
             errors.append(invalid(here, excepted, "must be a strict subset of `cidr`"))
     return errors
-
-
-def _is_strictly_within(part: cidr.Block, whole: cidr.Block) -> bool:
-    return part.network_address in whole and part.prefixlen > whole.prefixlen
 
 
 def _cidrs(spec: Json) -> Iterator[str]:
