@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.api.formats.counts import count
+from shunter.api.formats.counts import count, listed
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, Resource
 from shunter.api.titles import object_title
@@ -178,8 +178,7 @@ def never_line(code: PackedCode) -> str:
     """Files that git tracks but that were left out."""
     if not code.left_out:
         return ""
-    more = f" and {len(code.left_out) - 3} more" if len(code.left_out) > 3 else ""
-    return f"\nleft out, as secrets and weights always are: {', '.join(code.left_out[:3])}{more}"
+    return f"\nleft out, as secrets and weights always are: {listed(code.left_out)}"
 
 
 def job_line(made: SubmittedJob, options: LaunchOptions, runtime: Runtime) -> str:

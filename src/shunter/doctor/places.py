@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from shunter.api.formats.counts import joined, noun
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import LAUNCHER
 from shunter.doctor.launcher import launcher_trains
@@ -117,9 +118,7 @@ def rank_list(ranks: Sequence[int]) -> str:
     """`rank 1`, `ranks 0 and 2`, `ranks 0-3 and 7`."""
     if not ranks:
         return "no rank"
-    parts = spans(ranks)
-    text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"rank {text}" if len(set(ranks)) == 1 else f"ranks {text}"
+    return f"{noun(len(set(ranks)), 'rank')} {joined(spans(ranks))}"
 
 
 def spans(ranks: Sequence[int]) -> list[str]:

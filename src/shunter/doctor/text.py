@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from shunter.api.formats.counts import listed
+from shunter.api.formats.counts import joined, listed
 from shunter.api.grouping import grouped_by
 from shunter.doctor.places import spans
-from shunter.doctor.verdicts import Excerpt, NotChecked, Report, Verdict
+from shunter.doctor.verdicts import Excerpt, Report, Verdict
 
 WIDTH = 100
 """Columns of a headline before its confidence."""
@@ -28,7 +28,7 @@ def report_lines(report: Report) -> Iterator[str]:
     if not report.verdicts:
         yield "no problem found" if report.is_well else "no cause found in the evidence"
     for one in report.not_checked:
-        yield f"not checked: {one.what} ({one.why}): {_rules(one)} cannot be judged"
+        yield f"not checked: {one.what} ({one.why}): {joined(one.rules)} cannot be judged"
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
@@ -66,8 +66,3 @@ def _who(ones: Sequence[Excerpt]) -> str:
 
 def _clipped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def _rules(one: NotChecked) -> str:
-    ids = list(one.rules)
-    return ids[0] if len(ids) == 1 else f"{', '.join(ids[:-1])} and {ids[-1]}"

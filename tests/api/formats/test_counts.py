@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.formats.counts import count, listed, noun
+from shunter.api.formats.counts import count, joined, listed, noun
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,8 @@ def test_one_thing_is_singular(words: str, expected: str) -> None:
 )
 def test_names_are_listed_up_to_a_number(names: list[str], most: int, expected: str) -> None:
     assert listed(names, most) == expected
+
+
+@pytest.mark.parametrize(("names", "expected"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
+def test_names_are_joined_as_in_a_sentence(names: list[str], expected: str) -> None:
+    assert joined(names) == expected

@@ -15,6 +15,11 @@ def noun(number: int, thing: str, more: str = "") -> str:
     return thing if number == 1 else more or f"{thing}s"
 
 
+def joined(names: Sequence[str]) -> str:
+    """`a, b and c`: all of the names, of which there is at least one."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def listed(names: Sequence[str], most: int = 3) -> str:
     """`a, b, c and 4 more`: the first so many of the names, and how many others there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from shunter.api.formats.counts import noun
 from shunter.api.meta import Json
 from shunter.operator.causes.words import Cause
 from shunter.operator.native_jobs import is_native, ranks
@@ -34,12 +35,13 @@ def peers_succeeded(job: Json, pods: Sequence[Json], now: datetime) -> Cause | N
             continue
         first = min(done, key=lambda label: done[label])
         again = _restarted_since(job, group, running, done[first], pods)
+        restarted = f"{_list(again)} {noun(len(again), 'was', 'were')} restarted"
         if again and is_torch_group(job, pods):
-            text = f"{_list(list(done))} {_verb(done)} done, {_list(again)} {_verb(again, 'was', 'were')} restarted alone"
-            return Cause("PeersSucceeded", f"{text} and cannot form the group", GROUP_REMEDY)
+            text = f"{_list(list(done))} {noun(len(done), 'is', 'are')} done, {restarted} alone and cannot form the group"
+            return Cause("PeersSucceeded", text, GROUP_REMEDY)
         late = [label for label, began in running.items() if began > done[first]]
         if again and set(late) <= set(again):
-            text = f"{_list(again)} {_verb(again, 'was', 'were')} restarted after {first} had succeeded: they cannot meet again"
+            text = f"{restarted} after {first} had succeeded: they cannot meet again"
             return Cause("PeersSucceeded", text, REMEDY)
         if late:
             text = f"{_list(late)} started after {first} had succeeded: they can never have met"
@@ -118,10 +120,6 @@ def _started_at(pod: Json) -> datetime | None:
 def _state(container: Json, name: str) -> Json:
     found: Json = container.get("state", {}).get(name) or {}
     return found
-
-
-def _verb(labels: Collection[str], one: str = "is", more: str = "are") -> str:
-    return one if len(labels) == 1 else more
 
 
 def _list(labels: Sequence[str]) -> str:

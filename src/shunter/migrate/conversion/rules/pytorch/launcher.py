@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
+from shunter.api.formats.counts import joined
 from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import MASTER
@@ -173,7 +174,7 @@ def _method_with_master(draft: Draft, group: Group, found: TrainingContainer) ->
         return "plugin"
     if mode != "env-compat" and unread(found.container, V1_VARIABLES) >= {*V1_VARIABLES}:
         return "plugin"
-    _report(draft, topics.VARIABLES, found, f"The runtime sets {_listed(V1_VARIABLES)} for {found.text}, as v1 does.")
+    _report(draft, topics.VARIABLES, found, f"The runtime sets {joined(V1_VARIABLES)} for {found.text}, as v1 does.")
     return "variables"
 
 
@@ -216,7 +217,7 @@ def _report_missing_variables(draft: Draft, group: Group, found: TrainingContain
     uses = found.uses_of_v1_variables
     names = tuple(dict.fromkeys(use.name for use in uses)) or V1_VARIABLES
     are, them = ("is", "it") if len(names) == 1 else ("are", "them")
-    text = f"{_listed(names)} {are} not set for {found.text}"
+    text = f"{joined(names)} {are} not set for {found.text}"
     use = next((use for use in uses if use.name == "WORLD_SIZE"), uses[0] if uses else None)
     if use is not None and use.default is not None:
         text += f", which takes {excerpt(use.default)} without {use.name}"
@@ -272,7 +273,3 @@ def _report(
     where = f" ({use.spot.file}, {use.spot.path[-1]})" if use and use.spot.file else ""
     path, offset = found.place(use.spot if use else found.start)
     draft.report(topic, path, message.removesuffix(".") + f"{where}.", remedy=remedy, offset=offset)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
