@@ -6,6 +6,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.custom_resources import crd
+from shunter.cluster.apiserver.custom_resources.crd_rules import definition_errors
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _NO_CONVERSION = (
@@ -23,7 +24,7 @@ def kind() -> Kind:
         has_status=True,
         updates_need_revision=True,
         default=crd.default,
-        validate=crd.validate,
+        validate=definition_errors,
         warnings=_warnings,
     )
 

@@ -6,21 +6,14 @@ from functools import cache
 
 import msgspec
 
-from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.admission.jobset import with_webhooks
-from shunter.cluster.apiserver.custom_resources.crd_rules import definition_errors
 from shunter.cluster.apiserver.kinds import Column, Kind, ScalePaths
 from shunter.cluster.apiserver.schema import StructuralSchema, compile_schema
 from shunter.cluster.apiserver.schema.sharing import shared
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
-
-
-def validate(definition: Json, old: Json | None = None) -> list[FieldError]:
-    """The faults of a defaulted definition; compiles its rules when all else is right."""
-    return definition_errors(definition, old)
 
 
 def default(definition: Json) -> None:

@@ -23,15 +23,11 @@ class TooDeepError(Exception):
 def check(value: Any, text: bytes) -> None:
     """Raises TooDeepError for a value that is nested too deeply; `text` is where it was read from, or what it is written as."""
     if text.count(b"[") + text.count(b"{") > LIMIT:
-        _walk(value)
+        check_aliased(value)
 
 
 def check_aliased(value: Any) -> None:
     """The same for a value read from YAML, where aliases may repeat a node in many places, even inside itself."""
-    _walk(value)
-
-
-def _walk(value: Any) -> None:
     level, depth, seen = [value], 0, 0
     while level:
         depth += 1
