@@ -8,7 +8,8 @@ import pytest
 
 from shunter.api.core import Pod
 from shunter.api.meta import MetadataOnly
-from shunter.kube.answers import decoded, decoded_page
+from shunter.kube.answers import accept, decoded, decoded_page
+from shunter.kube.cache.watch_events import ObjectIdentity
 from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ConnectionProblem
 
@@ -19,6 +20,13 @@ def pod(name: str, **fields: object) -> dict[str, object]:
 
 def page(*items: object, **metadata: object) -> bytes:
     return json.dumps({"kind": "PodList", "items": items, "metadata": {"resourceVersion": "9", **metadata}}).encode()
+
+
+def test_only_metadata_is_asked_for_where_a_view_has_no_more() -> None:
+    wanted = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    assert accept(MetadataOnly) == accept(ObjectIdentity) == wanted
+    assert accept(MetadataOnly, of_list=True) == wanted.replace("Metadata;", "MetadataList;")
+    assert {accept(view, of_list=of_list) for view in (None, dict, Pod) for of_list in (True, False)} == {"application/json"}
 
 
 def test_null_is_read_as_what_is_absent() -> None:

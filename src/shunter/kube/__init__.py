@@ -1,6 +1,8 @@
 """Talks to any Kubernetes API server, in client-go's architecture: reflector, indexed store, work queue, controller.
 
-client.py, transport.py, http/    requests, and how they travel; answers.py: decoded; retry.py: which are sent again
+client.py, transport.py, http/    requests, and how they travel; retry.py: which are sent again
+answers.py                        what is asked for as an answer (only metadata, where a view has no more), and decoding it
+measured_transport.py             limits on requests (`--kube-api-qps`), and counts of them
 errors.py, refused_fields.py      refusals as exceptions; which fields they are about, and positions.py: in which line
 served_fields.py, discovery.py    whether the server's schema has a field; which resource a kind is
 kubeconfig.py, credentials.py     where the server is, and the namespace of the context; who we are: tokens, certificates,

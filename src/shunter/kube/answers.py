@@ -1,4 +1,5 @@
-"""Decoding what an API server answers: one object, or a page of a collection, as plain JSON or as a typed view."""
+"""What an API server is asked to answer, and decoding it: one object, or a page of a collection, as plain JSON or as a typed
+view."""
 
 from __future__ import annotations
 
@@ -40,6 +41,17 @@ class _ListMeta(Struct, frozen=True):
 class _List(msgspec.Struct, Generic[T], gc=False):
     items: list[T] | None
     metadata: _ListMeta = _ListMeta()
+
+
+JSON = "application/json"
+
+
+def accept(view: type | None, *, of_list: bool = False) -> str:
+    """The Accept header of a request whose answer becomes this view. Where the view has nothing but `metadata`, the server leaves
+    the rest out, if it can: encoding, sending and reading it costs both sides more than the metadata."""
+    if getattr(view, "__struct_fields__", ()) != ("metadata",):
+        return JSON
+    return f"application/json;as=PartialObjectMetadata{'List' if of_list else ''};g=meta.k8s.io;v=v1,{JSON}"
 
 
 def decoded(body: bytes, view: type[T] | None) -> T:

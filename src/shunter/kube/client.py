@@ -16,7 +16,7 @@ import msgspec
 from shunter.api.meta import Json
 from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
-from shunter.kube.answers import Page, decoded, decoded_page
+from shunter.kube.answers import JSON, Page, accept, decoded, decoded_page
 from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, Pause, line_decoder, lines
 from shunter.kube.errors import ApiError, NotFound, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
@@ -34,7 +34,6 @@ else:
     T = TypeVar("T")
 
 PAGE_SIZE = 500
-JSON = "application/json"
 PATCH_TYPES = {
     "merge": "application/merge-patch+json",
     "json": "application/json-patch+json",
@@ -102,8 +101,8 @@ class Client:
         """The object, as `view` or as plain JSON. NotFound when there is none, InputError for a text that is no name. Without
         `resource_version` the server gives the newest; for `0` what it has cached."""
         params = {"resourceVersion": resource_version} if resource_version else {}
-        body = await self.raw("GET", _object_path(resource, namespace, name, subresource), params=params)
-        return decoded(body, view)
+        path = _object_path(resource, namespace, name, subresource)
+        return decoded(await self.raw("GET", path, params=params, headers={"Accept": accept(view)}), view)
 
     async def find(self, resource: Resource, name: str, namespace: str = "") -> Json | None:
         """As `get`, plain JSON; None where there is no object of the name, or the cluster does not serve its kind."""
@@ -147,7 +146,8 @@ class Client:
         if limit:
             params["limit"] = str(limit)
         while True:
-            body = await self.raw("GET", resource.path(namespace), params=params)
+            headers = {"Accept": accept(view, of_list=True)}
+            body = await self.raw("GET", resource.path(namespace), params=params, headers=headers)
             page = decoded_page(body, view)
             yield page
             if not page.next:
@@ -168,7 +168,8 @@ class Client:
         """POST into the namespace given, else the one in the body. A subresource (`binding`, `eviction`) needs a name."""
         path = resource.path(namespace or _metadata(body, "namespace"), name, subresource)
         params = self._write_params(options)
-        return decoded(await self.raw("POST", path, params=params, body=_encoded(body)), view)
+        headers = {"Accept": accept(view)}
+        return decoded(await self.raw("POST", path, params=params, headers=headers, body=_encoded(body)), view)
 
     async def update(
         self,
@@ -182,7 +183,8 @@ class Client:
         """PUT. A resourceVersion in the body is a precondition (Conflict)."""
         path = _object_path(resource, _metadata(body, "namespace"), _metadata(body, "name"), subresource)
         params = self._write_params(options)
-        return decoded(await self.raw("PUT", path, params=params, body=_encoded(body)), view)
+        headers = {"Accept": accept(view)}
+        return decoded(await self.raw("PUT", path, params=params, headers=headers, body=_encoded(body)), view)
 
     async def patch(
         self,
@@ -199,7 +201,7 @@ class Client:
         """A resourceVersion or uid inside the patch's metadata is a precondition (Conflict)."""
         path = _object_path(resource, namespace, name, subresource)
         params = self._write_params(options)
-        headers = {"Content-Type": PATCH_TYPES[type]}
+        headers = {"Accept": accept(view), "Content-Type": PATCH_TYPES[type]}
         return decoded(await self.raw("PATCH", path, params=params, headers=headers, body=_encoded(patch)), view)
 
     async def patch_status(self, resource: Resource, name: str, namespace: str, patch: Json) -> Json:
@@ -221,7 +223,7 @@ class Client:
         path = _object_path(resource, _metadata(body, "namespace"), _metadata(body, "name"), subresource)
         params = self._write_params(options)
         params["force"] = "true" if force else "false"
-        headers = {"Content-Type": PATCH_TYPES["apply"]}
+        headers = {"Accept": accept(view), "Content-Type": PATCH_TYPES["apply"]}
         return decoded(await self.raw("PATCH", path, params=params, headers=headers, body=_encoded(body)), view)
 
     async def delete(
@@ -276,7 +278,8 @@ class Client:
         if send_initial_events:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         decode = line_decoder(cast("type[T]", view or dict))
-        async with aclosing(self.stream(resource.path(namespace), params=params)) as chunks:
+        headers = {"Accept": accept(view)}
+        async with aclosing(self.transport.stream("GET", resource.path(namespace), params=params, headers=headers)) as chunks:
             async for batch in lines(chunks, silence=silence, pause=pause):
                 for line in batch:
                     yield decode(line)

@@ -23,10 +23,10 @@ from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ApiError
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.logs import set_up
+from shunter.kube.measured_transport import CountingTransport, LimitedTransport, Rate
 from shunter.kube.metrics_access import MetricsAccess
 from shunter.kube.tls.serving_tls import ServingTls
 from shunter.kube.transport import Transport
-from shunter.kube.transports.measured import CountingTransport, LimitedTransport, Rate
 from shunter.kube.webhooks.registration import Configuration as WebhookConfiguration
 from shunter.kube.webhooks.server import Handler
 from shunter.operator import config as configuration_file

@@ -23,7 +23,7 @@ from shunter.kube.client import Client
 from shunter.kube.controllers.leader import LeaderOptions
 from shunter.kube.controllers.manager import LeadershipLost, Manager
 from shunter.kube.controllers.plan import Create, Failure, Key, Note, Plan, Ref, StatusWrite
-from shunter.kube.transports.measured import CountingTransport
+from shunter.kube.measured_transport import CountingTransport
 
 PODS_AT, CONFIG_MAPS_AT = "/api/v1/pods", "/api/v1/configmaps"
 

@@ -80,7 +80,7 @@ async def test_what_an_interrupted_run_left_goes_to_the_jobs_that_use_it_or_away
 async def test_code_with_an_owner_or_without_a_digest_or_that_is_about_to_be_used_stays() -> None:
     unmarked = code("unmarked", OTHER)
     unmarked["metadata"]["annotations"] = {}
-    owner: Json = {"kind": "TrainJob", "name": "gone", "uid": "gone"}
+    owner = TRAIN_JOBS.typed({"name": "gone", "uid": "gone"})
     objects = StoredObjects(
         (CONFIG_MAPS, code("owned", OTHER, owners=[owner])), (CONFIG_MAPS, unmarked), (CONFIG_MAPS, code("kept"))
     )

@@ -18,7 +18,7 @@ from shunter.api.field_errors import FieldError, forbidden, not_supported
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.negotiation import Form, encoded
-from shunter.cluster.apiserver.printers.tables import check_include, partial, table
+from shunter.cluster.apiserver.printers.tables import check_include, partial, partial_json, table
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Query, number, revision
 from shunter.cluster.apiserver.selectors import Selector, Term, field_terms, label_requirements
@@ -53,9 +53,9 @@ def get(backend: Backend, call: Call, served: ServedKind, form: Form) -> bytes:
 
 def shown(backend: Backend, call: Call, served: ServedKind, entry: Entry, form: Form) -> bytes:
     """A stored object in the form the client asked for."""
-    if form.syntax == "json" and form.shape == "object":
-        return served.body(entry)
-    return shown_document(backend, call, served, served.document(entry), form)
+    if form.shape == "table":
+        return shown_document(backend, call, served, served.document(entry), form)
+    return _in_syntax(partial_json(entry.metadata, form.version) if form.shape == "metadata" else served.body(entry), form)
 
 
 def shown_document(backend: Backend, call: Call, served: ServedKind, document: Json, form: Form) -> bytes:
@@ -103,27 +103,27 @@ def list_(backend: Backend, call: Call, served: ServedKind, form: Form) -> bytes
     metadata = found.metadata
     if served.custom and form.shape == "object":
         metadata = {"continue": "", **metadata}
-    if form.shape == "object" and form.syntax == "json":
-        return rendered_list(served, found.entries, metadata)
-    documents = (served.document(entry) for entry in found.entries)
     if form.shape == "table":
+        documents = (served.document(entry) for entry in found.entries)
         include = call.query.get("includeObject", "")
         refusal = check_include(include)
         if refusal:
             raise refusal
         return encoded(table(served, documents, backend.now(), metadata=metadata, include=include, version=form.version), form)
     if form.shape == "metadata":
-        items = [partial(document, form.version) for document in documents]
-        return encoded(
-            {
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": f"meta.k8s.io/{form.version}",
-                "metadata": metadata,
-                "items": items or None,
-            },
-            form,
-        )
-    return encoded(msgspec.json.decode(rendered_list(served, found.entries, metadata)), form)
+        return _in_syntax(_partial_list(found.entries, metadata, form.version), form)
+    return _in_syntax(rendered_list(served, found.entries, metadata), form)
+
+
+def _in_syntax(body: bytes, form: Form) -> bytes:
+    """The JSON in the syntax asked for."""
+    return body if form.syntax == "json" else encoded(msgspec.json.decode(body), form)
+
+
+def _partial_list(entries: Iterable[Entry], metadata: Json, version: str) -> bytes:
+    items = b",".join(partial_json(entry.metadata, version) for entry in entries)
+    head = f'{{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/{version}","metadata":'.encode()
+    return b"".join((head, msgspec.json.encode(metadata), b',"items":', b"[%b]" % items if items else b"null", b"}"))
 
 
 def rendered_list(served: ServedKind, entries: Iterable[Entry], metadata: Json) -> bytes:

@@ -19,7 +19,7 @@ from shunter.api.field_errors import FieldError, forbidden, not_supported
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.negotiation import Form
-from shunter.cluster.apiserver.printers.tables import check_include, partial, table
+from shunter.cluster.apiserver.printers.tables import check_include, partial, partial_json, table
 from shunter.cluster.apiserver.reads import list_errors, selector
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
@@ -69,8 +69,7 @@ class View(NamedTuple):
         if self.form.shape == "object":
             return self.served.body(entry)
         if self.form.shape == "metadata":
-            head = f'{{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/{self.form.version}","metadata":'
-            return b"%b%b}" % (head.encode(), entry.metadata)
+            return partial_json(entry.metadata, self.form.version)
         document = self.served.document(entry)
         metadata = {"resourceVersion": str(entry.revision)}
         return msgspec.json.encode(

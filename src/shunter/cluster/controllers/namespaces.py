@@ -21,7 +21,6 @@ from shunter.kube.client import Client
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import NOTHING, Create, Key, Patch, Plan, Ref, Write
 from shunter.kube.errors import ApiError, NotFound
-from shunter.kube.transports.metadata import MetadataTransport
 
 log = getLogger(__name__)
 
@@ -95,7 +94,6 @@ class NamespaceRemover:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._metadata = Client(MetadataTransport(client.transport))
         self._removals = Removals()
 
     def changed(self, old: MetadataOnly | None, new: MetadataOnly | None) -> None:
@@ -127,7 +125,7 @@ class NamespaceRemover:
             if not resource.namespaced:
                 continue
             try:
-                page = await self._metadata.list(resource, name, view=MetadataOnly)
+                page = await self._client.list(resource, name, view=MetadataOnly)
             except NotFound:
                 continue
             left += len(page.items)

@@ -19,7 +19,6 @@ from datetime import UTC, datetime
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from shunter.api.meta import MetadataOnly
 from shunter.api.resources import Resource
 from shunter.cancelling import cancelled
 from shunter.errors import EnvironmentProblem
@@ -39,7 +38,6 @@ from shunter.kube.controllers.workqueue import WorkQueue
 from shunter.kube.events import EventRecorder, Form
 from shunter.kube.health import Answer, Check, Endpoint, EndpointServer, Guard, checked, parse_address
 from shunter.kube.transport import Transport
-from shunter.kube.transports.metadata import MetadataTransport
 
 if TYPE_CHECKING:
     from shunter.kube.metrics import Metrics
@@ -152,16 +150,14 @@ class Manager:
         is_optional: bool = False,
         pause: float = 0.0,
     ) -> Informer[T]:
-        """The informer of these objects, shared by all who ask for the same; indexes add up. With the view MetadataOnly the
-        server is asked for no more than that. Nobody is warned when a kind that `is_optional` is not served. `pause`: see
-        `Timing`."""
+        """The informer of these objects, shared by all who ask for the same; indexes add up. Nobody is warned when a kind that
+        `is_optional` is not served. `pause`: see `Timing`."""
         scope = tuple(sorted(self.namespaces if namespaces is None else namespaces)) if resource.namespaced else ()
         share = _Share(resource, view, scope, label_selector, field_selector, pause)
         informer: Informer[T] | None = self._informers.get(share)
         if informer is None:
-            is_partial = view is MetadataOnly
             informer = Informer(
-                self.client.through(MetadataTransport(self.client.transport)) if is_partial else self.client,
+                self.client,
                 resource,
                 view,
                 namespaces=scope,

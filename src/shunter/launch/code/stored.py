@@ -6,15 +6,14 @@ job; killed after the second, no owner. `tidy` mends both; it is part of the nex
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import Json, MetadataOnly, ObjectMeta
 from shunter.api.names import label_value_faults
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
-from shunter.kube.transports.metadata import MetadataTransport
 from shunter.launch.marks import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
 
 
@@ -23,9 +22,7 @@ async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
     if not maps:
         return 0
     short = maps[0]["metadata"]["labels"][CODE_LABEL]
-    present = {
-        item["metadata"]["name"]: item for item in await _labelled(client, CONFIG_MAPS, namespace, f"{CODE_LABEL}={short}")
-    }
+    present = {metadata.name: metadata for metadata in await _labelled(client, CONFIG_MAPS, namespace, f"{CODE_LABEL}={short}")}
     sent = 0
     for wanted in maps:
         name, digest = wanted["metadata"]["name"], wanted["metadata"]["annotations"][DIGEST]
@@ -35,8 +32,8 @@ async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
                 sent += 1
                 continue
             except AlreadyExists:
-                present[name] = await client.get(CONFIG_MAPS, name, namespace)
-        if annotations_of(present[name]).get(DIGEST) != digest:
+                present[name] = (await client.get(CONFIG_MAPS, name, namespace, view=MetadataOnly)).metadata
+        if present[name].annotations.get(DIGEST) != digest:
             raise InputError(
                 f"ConfigMap {namespace}/{name} exists and does not contain this code.",
                 f"Delete it: kubectl delete configmap {name} -n {namespace}",
@@ -68,20 +65,17 @@ async def tidy(client: Client, namespace: str, *, names: Collection[str], digest
     selectors = [f"{JOB_LABEL} in ({','.join(valid)})"] if valid else []
     if shorts := sorted({digest[:SHORT] for digest in digests}):
         selectors.append(f"{CODE_LABEL} in ({','.join(shorts)})")
-    found = {
-        item["metadata"]["uid"]: item for each in selectors for item in await _labelled(client, CONFIG_MAPS, namespace, each)
-    }
+    found = {metadata.uid: metadata for each in selectors for metadata in await _labelled(client, CONFIG_MAPS, namespace, each)}
     deleted = 0
-    for item in found.values():
-        metadata = item["metadata"]
-        digest = annotations_of(item).get(DIGEST, "")
-        if metadata.get("ownerReferences") or not digest or digest == keep:
+    for metadata in found.values():
+        digest = metadata.annotations.get(DIGEST, "")
+        if metadata.owner_references or not digest or digest == keep:
             continue
-        if owners := await users(client, metadata["namespace"], digest[:SHORT], digest):
-            await _add_owners(client, metadata["namespace"], metadata["name"], owners)
+        if owners := await users(client, metadata.namespace, digest[:SHORT], digest):
+            await _add_owners(client, metadata.namespace, metadata.name, owners)
             continue
         try:
-            await client.delete(CONFIG_MAPS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+            await client.delete(CONFIG_MAPS, metadata.name, metadata.namespace, uid=metadata.uid)
             deleted += 1
         except NotFound:
             continue
@@ -91,20 +85,13 @@ async def tidy(client: Client, namespace: str, *, names: Collection[str], digest
 async def users(client: Client, namespace: str, short: str, digest: str) -> list[Json]:
     """Owner references to the jobs that use this code and are not being deleted."""
     jobs = await _labelled(client, TRAIN_JOBS, namespace, f"{CODE_LABEL}={short}")
-    return list(_references(jobs, digest))
+    own = (job for job in jobs if job.deletion_timestamp is None and job.annotations.get(DIGEST) == digest)
+    return [owner_reference(job.name, job.uid) for job in own]
 
 
-def owner_reference(job: Json) -> Json:
+def owner_reference(name: str, uid: str) -> Json:
     """What makes an object one of this TrainJob's."""
-    metadata = job["metadata"]
-    return TRAIN_JOBS.typed({"name": metadata["name"], "uid": metadata["uid"]})
-
-
-def _references(jobs: Iterable[Json], digest: str) -> Iterable[Json]:
-    for job in jobs:
-        metadata = job["metadata"]
-        if metadata.get("deletionTimestamp") is None and annotations_of(job).get(DIGEST) == digest:
-            yield owner_reference(job)
+    return TRAIN_JOBS.typed({"name": name, "uid": uid})
 
 
 async def _add_owners(client: Client, namespace: str, name: str, owners: Sequence[Json]) -> bool:
@@ -116,7 +103,7 @@ async def _add_owners(client: Client, namespace: str, name: str, owners: Sequenc
     return True
 
 
-async def _labelled(client: Client, resource: Resource, namespace: str, selector: str) -> list[Json]:
-    """Metadata of the objects with such labels: ConfigMaps of code are large."""
-    only_metadata = client.through(MetadataTransport(client.transport))
-    return (await only_metadata.list(resource, namespace, label_selector=selector)).items
+async def _labelled(client: Client, resource: Resource, namespace: str, selector: str) -> list[ObjectMeta]:
+    """Of the objects with such labels; no more, as ConfigMaps of code are large."""
+    page = await client.list(resource, namespace, view=MetadataOnly, label_selector=selector)
+    return [item.metadata for item in page.items]

@@ -32,7 +32,7 @@ async def own_runtime(client: Client, job: Json, runtime: Json, made: Json) -> N
     """Makes the job the owner of its runtime; `made` is that as the server stored it. One that was deleted meanwhile is
     created again. EnvironmentProblem, and the job is deleted, if another took its place: the job might train with that."""
     metadata = job["metadata"]
-    owners = [owner_reference(job)]
+    owners = [owner_reference(metadata["name"], metadata["uid"])]
     patch = {"metadata": {"uid": made["metadata"]["uid"], "ownerReferences": owners}}
     try:
         await client.patch(TRAINING_RUNTIMES, metadata["name"], metadata["namespace"], patch)
@@ -67,7 +67,7 @@ async def tidy_runtimes(client: Client, namespace: str, *, names: Collection[str
             continue
         job = await _user(client, metadata["namespace"], metadata["name"])
         if job is not None:
-            owners = [owner_reference(job)]
+            owners = [owner_reference(job["metadata"]["name"], job["metadata"]["uid"])]
             if (metadata.get("ownerReferences") or []) != owners:
                 patch = {"metadata": {"uid": metadata["uid"], "ownerReferences": owners}}
                 with contextlib.suppress(NotFound, Conflict, Invalid):

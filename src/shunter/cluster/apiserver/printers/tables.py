@@ -75,3 +75,8 @@ def _definition(column: Column) -> Json:
 def partial(document: Json, version: str) -> Json:
     """The object's metadata only."""
     return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{version}", "metadata": document["metadata"]}
+
+
+def partial_json(metadata: bytes, version: str) -> bytes:
+    """As `partial`, put together from the JSON of the metadata."""
+    return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":%b}' % (version.encode(), metadata)

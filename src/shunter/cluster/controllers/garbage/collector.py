@@ -26,7 +26,6 @@ from shunter.kube.controllers.controller import Controller
 from shunter.kube.controllers.executor import Executor
 from shunter.kube.controllers.plan import Delete, Key, Ref
 from shunter.kube.errors import ApiError, NotFound
-from shunter.kube.transports.metadata import MetadataTransport
 
 log = getLogger(__name__)
 
@@ -46,7 +45,6 @@ class GarbageCollector:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._metadata = Client(MetadataTransport(client.transport))
         self._graph = Graph()
         self._stores: dict[Resource, Store[Any]] = {}
         self._informers: dict[Resource, tuple[Informer[MetadataOnly], asyncio.Task[None]]] = {}
@@ -111,7 +109,7 @@ class GarbageCollector:
             self._stores.pop(resource)
             self._graph.retire(resource)
         for resource in wanted - self._informers.keys():
-            informer = Informer(self._metadata, resource, MetadataOnly)
+            informer = Informer(self._client, resource, MetadataOnly)
             informer.add_handler(partial(self._changed, resource))
             self._stores[resource] = informer.store
             self._informers[resource] = (informer, group.create_task(informer.run()))

@@ -11,8 +11,8 @@ from kube.peer import Peer
 from shunter.api.resources import CONFIG_MAPS
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, NotFound
+from shunter.kube.measured_transport import CountingTransport, LimitedTransport, Rate
 from shunter.kube.transport import Response
-from shunter.kube.transports.measured import CountingTransport, LimitedTransport, Rate
 
 
 class Slept:
