@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.install.waiting import pod_troubles, rollout_trouble
+from shunter.install.waiting import pod_problems, rollout_problem
 
 
 @pytest.mark.parametrize(
-    ("status", "trouble"),
+    ("status", "problem"),
     [
         ({}, "the Deployment has not been looked at yet"),
         ({"observedGeneration": 2, "updatedReplicas": 1}, "1 of 2 new pods are made"),
@@ -18,12 +18,12 @@ from shunter.install.waiting import pod_troubles, rollout_trouble
     ],
     ids=["not seen", "new pods missing", "old pods left", "not ready", "complete"],
 )
-def test_a_rollout_is_complete_only_with_all_new_pods_ready_and_no_old_ones(status: dict[str, int], trouble: str) -> None:
-    assert rollout_trouble({"metadata": {"generation": 2}, "spec": {"replicas": 2}, "status": status}) == trouble
+def test_a_rollout_is_complete_only_with_all_new_pods_ready_and_no_old_ones(status: dict[str, int], problem: str) -> None:
+    assert rollout_problem({"metadata": {"generation": 2}, "spec": {"replicas": 2}, "status": status}) == problem
 
 
 def test_an_operator_that_runs_elsewhere_has_nothing_to_roll_out() -> None:
-    assert rollout_trouble({"metadata": {"generation": 1}, "spec": {"replicas": 0}, "status": {"observedGeneration": 1}}) == ""
+    assert rollout_problem({"metadata": {"generation": 1}, "spec": {"replicas": 0}, "status": {"observedGeneration": 1}}) == ""
 
 
 def test_pods_say_why_they_do_not_run_each_reason_once() -> None:
@@ -31,4 +31,4 @@ def test_pods_say_why_they_do_not_run_each_reason_once() -> None:
     pulling = {"containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]}
     creating = {"containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]}
     pods = [{"status": status} for status in (unscheduled, pulling, pulling, creating, {})]
-    assert pod_troubles(pods) == ["0/1 nodes are available", "ErrImagePull: not found"]
+    assert pod_problems(pods) == ["0/1 nodes are available", "ErrImagePull: not found"]

@@ -23,27 +23,27 @@ async def wait_until_ready(client: Client, installation: Installation, screen: S
     """Returns when the operator that was installed last answers for every kind. EnvironmentProblem after `seconds`, with what is
     missing."""
     deadline = asyncio.get_running_loop().time() + seconds
-    while trouble := await _trouble(client, installation):
-        screen.doing(trouble)
+    while problem := await _problem(client, installation):
+        screen.doing(problem)
         if asyncio.get_running_loop().time() > deadline:
             raise EnvironmentProblem(
-                f"everything is applied, but the operator does not work after {seconds:.0f} s: {trouble}.",
+                f"everything is applied, but the operator does not work after {seconds:.0f} s: {problem}.",
                 f"Look at it with: kubectl -n {installation.namespace} describe pods,deployments; "
                 "then run `shunter install` again.",
             )
         await asyncio.sleep(ASK_SECONDS)
 
 
-async def _trouble(client: Client, installation: Installation) -> str:
+async def _problem(client: Client, installation: Installation) -> str:
     deployment: Json = await client.get(DEPLOYMENTS, OPERATOR, installation.namespace)
-    if unfinished := rollout_trouble(deployment):
+    if unfinished := rollout_problem(deployment):
         selector = ",".join(f"{key}={value}" for key, value in SELECTOR.items())
         pods = (await client.list(PODS, installation.namespace, label_selector=selector)).items
-        return "; ".join((unfinished, *pod_troubles(pods)))
-    return await _webhook_trouble(client, installation)
+        return "; ".join((unfinished, *pod_problems(pods)))
+    return await _webhook_problem(client, installation)
 
 
-def rollout_trouble(deployment: Json) -> str:
+def rollout_problem(deployment: Json) -> str:
     """Why a Deployment is not rolled out, as `kubectl rollout status` sees it; empty when it is."""
     spec, status = deployment["spec"], deployment.get("status") or {}
     replicas = spec.get("replicas", 1)
@@ -58,7 +58,7 @@ def rollout_trouble(deployment: Json) -> str:
     return ""
 
 
-def pod_troubles(pods: Sequence[Json]) -> list[str]:
+def pod_problems(pods: Sequence[Json]) -> list[str]:
     """What keeps pods from running, each reason once."""
     return list(dict.fromkeys(reason for pod in pods for reason in _reasons(pod)))
 
@@ -74,7 +74,7 @@ def _reasons(pod: Json) -> Iterator[str]:
             yield f"{waiting['reason']}: {waiting.get('message', '')}".rstrip(": ")
 
 
-async def _webhook_trouble(client: Client, installation: Installation) -> str:
+async def _webhook_problem(client: Client, installation: Installation) -> str:
     """Why the API server got no answer about a job of one of the kinds; empty when it got all."""
     kinds = served([kind for kind, is_on in installation.values["kinds"].items() if is_on])
     namespace = (installation.values["namespaces"] or [installation.namespace])[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, cast
 import msgspec
 
 from shunter.api.meta import Json, Struct
-from shunter.kube.cache.watch_events import Malformed, ObjectIdentity, decoder, fitting
+from shunter.kube.cache.watch_events import Malformed, ObjectIdentity, decoded_without_nulls, decoder
 from shunter.kube.errors import ConnectionProblem
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def decoded(body: bytes, view: type[T] | None) -> T:
         try:
             return cast(T, decoder(_type(view)).decode(body))
         except msgspec.ValidationError:
-            return cast(T, fitting(body, _type(view)))
+            return cast(T, decoded_without_nulls(body, _type(view)))
     except msgspec.DecodeError as error:
         raise ConnectionProblem(f"The server's answer is not as expected: {error}.") from error
 
@@ -85,7 +85,7 @@ def _sifted_page(body: bytes, view: type[T] | None) -> Page[T]:
     malformed: list[Malformed] = []
     for item in raw.items or ():
         try:
-            items.append(fitting(item, _type(view)))
+            items.append(decoded_without_nulls(item, _type(view)))
         except msgspec.ValidationError as error:
             metadata = decoder(ObjectIdentity).decode(item).metadata
             malformed.append(Malformed("ADDED", metadata.key, metadata.resource_version, str(error)))

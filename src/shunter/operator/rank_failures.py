@@ -97,7 +97,7 @@ def has_failure(pod: Pod) -> bool:
 
 def is_hidden(before: Pod, after: Pod | None) -> bool:
     """Whether a failure that one version of a pod shows is missing in the next, or the pod was removed."""
-    return not _told(before) <= (_told(after) if after is not None else set())
+    return not _shown_failures(before) <= (_shown_failures(after) if after is not None else set())
 
 
 def has_failed_by(pod: Pod, moment: datetime, *, counts_undated: bool) -> bool:
@@ -314,7 +314,7 @@ def _marks_of(new: Iterable[NewFailure]) -> dict[str, int]:
     return {_place(one.failure.pod_uid, one.failure.container): one.failure.restart + 1 for one in new}
 
 
-def _told(pod: Pod) -> set[tuple[str, int]]:
+def _shown_failures(pod: Pod) -> set[tuple[str, int]]:
     """The failures that a pod shows, by container and run."""
     new = recorded(None, (pod,), lambda _: None)[1]
     return {(one.failure.container, one.failure.restart) for one in new}

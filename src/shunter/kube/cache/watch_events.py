@@ -119,7 +119,7 @@ def decoder(view: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(view)
 
 
-def fitting(raw: bytes | msgspec.Raw, view: Any) -> Any:
+def decoded_without_nulls(raw: bytes | msgspec.Raw, view: Any) -> Any:
     """The object as its view has it, where it does not fit as it stands: null means in Go what absent means, also for lists and
     maps, and an API server may serve it so. Raises msgspec.ValidationError when that is not what is wrong."""
     return decoder(view).decode(msgspec.json.encode(without_nulls(msgspec.json.decode(raw))))
@@ -153,7 +153,7 @@ def _other(line: bytes, error: str, view: type[T]) -> Change[T] | Bookmark | Mal
         ends = (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
         return Bookmark(metadata.resource_version, ends)
     with suppress(msgspec.ValidationError):
-        return Change(frame.type, fitting(frame.object, view))
+        return Change(frame.type, decoded_without_nulls(frame.object, view))
     return Malformed(frame.type, metadata.key, metadata.resource_version, error)
 
 

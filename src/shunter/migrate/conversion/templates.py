@@ -47,7 +47,7 @@ def differences(draft: Draft, roles: Sequence[str]) -> list[Difference]:
     found = []
     for role in others:
         pair = draft.job.replicas[first], draft.job.replicas[role]
-        for path, value, other in _compared(_told(pair[0].template), _told(pair[1].template), ("template",)):
+        for path, value, other in _compared(_read_by_v1(pair[0].template), _read_by_v1(pair[1].template), ("template",)):
             found.append(Difference(role, path, value, other))
         if pair[0].restart_policy != pair[1].restart_policy:
             found.append(Difference(role, _RESTART_POLICY, pair[0].restart_policy, pair[1].restart_policy))
@@ -70,15 +70,15 @@ def differing_ports(draft: Draft, roles: Sequence[str]) -> Iterator[Path]:
                 yield path
 
 
-def _told(template: Json) -> Json:
+def _read_by_v1(template: Json) -> Json:
     """The template without what v1 did not look at."""
-    told = _without(template, _IGNORED_BY_V1)
+    read = _without(template, _IGNORED_BY_V1)
     containers = [
         {field: value for field, value in container.items() if field != "ports" or _takes_node_port(value)}
         for container in _containers(template)
     ]
-    metadata = of_the_user(told.get("metadata") or {})
-    return {**told, "metadata": metadata, "spec": {**(told.get("spec") or {}), "containers": containers}}
+    metadata = of_the_user(read.get("metadata") or {})
+    return {**read, "metadata": metadata, "spec": {**(read.get("spec") or {}), "containers": containers}}
 
 
 def _containers(template: Json) -> list[Json]:

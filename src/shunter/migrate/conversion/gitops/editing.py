@@ -20,7 +20,7 @@ def without_items(text: str, field: str, indexes: Collection[int]) -> str:
     if key is None or node is None:
         return text
     if root.flow_style or node.flow_style:
-        return _anew(text, field, [item for index, item in enumerate(_value(text)[field]) if index not in indexes])
+        return _with_items(text, field, [item for index, item in enumerate(_value(text)[field]) if index not in indexes])
     lines = text.split("\n")
     starts = [_dash_line(lines, item) for item in node.value]
     ends = [*starts[1:], _last_line(lines, node) + 1]
@@ -44,7 +44,7 @@ def with_item(text: str, field: str, item: str) -> str:
     text = _in_lines(text, field)
     root, key, node = _found(text, field)
     if root.flow_style or (node is not None and node.flow_style):
-        return _anew(text, field, [*value, item])
+        return _with_items(text, field, [*value, item])
     if key is None or node is None or not node.value:
         return f"{text.rstrip(chr(10))}\n{field}:\n- {item}\n"
     lines = text.split("\n")
@@ -57,7 +57,7 @@ def with_patch(text: str, path: str) -> str:
     text = _in_lines(text, "patches")
     root, key, node = _found(text, "patches")
     if root.flow_style or (node is not None and node.flow_style):
-        return _anew(text, "patches", [*(_value(text).get("patches") or []), {"path": path}])
+        return _with_items(text, "patches", [*(_value(text).get("patches") or []), {"path": path}])
     if key is None or node is None or not node.value:
         return f"{text.rstrip(chr(10))}\npatches:\n- path: {path}\n"
     lines = text.split("\n")
@@ -71,7 +71,7 @@ def with_inline(text: str, field: str, content: str) -> str:
     entry = content if field == "patchesStrategicMerge" else {"patch": content}
     root, key, node = _found(text, field)
     if root.flow_style or (node is not None and node.flow_style):
-        return _anew(text, field, [*(_value(text).get(field) or []), entry])
+        return _with_items(text, field, [*(_value(text).get(field) or []), entry])
     margin = " " * (node.start_mark.column if node is not None and node.value else 0)
     block = [f"{margin}- {'|' if isinstance(entry, str) else 'patch: |'}"]
     block += [f"{margin}    {line}" if line else "" for line in content.rstrip("\n").split("\n")]
@@ -123,7 +123,7 @@ def _value(text: str) -> dict[str, list[object]]:
     return value
 
 
-def _anew(text: str, field: str, items: list[object]) -> str:
+def _with_items(text: str, field: str, items: list[object]) -> str:
     value = {key: inner for key, inner in _value(text).items() if key != field}
     return plain_text({**value, **({field: items} if items else {})})
 

@@ -126,7 +126,7 @@ def apply(draft: Draft) -> None:
     _look_for_srv(draft)
     if not _may_name_hosts(draft):
         return
-    known, begun = _known_names(draft), _begun_names(draft)
+    known, prefixes = _known_names(draft), _name_prefixes(draft)
     for group in draft.groups:
         for path, words, key in _texts(group.pod["spec"]):
             if isinstance(words, list) and program_name(words[0]) in _ASKING:
@@ -137,7 +137,7 @@ def apply(draft: Draft) -> None:
                 words[key] = known.sub(_replacement(draft, new), words[key])
                 draft.changed(group, path, "hosts have the names of v2")
                 draft.report(RENAMED, place, "; ".join(f"{old} is {name} now" for old, name in new.items()) + ".")
-            if built := begun.search(words[key]):
+            if built := prefixes.search(words[key]):
                 draft.report(BUILT, place, f"A host name that begins with {built[0]} is built here.")
         _look_at_mounted_texts(draft, group, known)
 
@@ -199,8 +199,8 @@ def _words_of_kubectl(text: str) -> Sequence[tuple[int, int]]:
     return found
 
 
-def _begun_names(draft: Draft) -> re.Pattern[str]:
-    """A host name that ends before its index."""
+def _name_prefixes(draft: Draft) -> re.Pattern[str]:
+    """Matches a host name that ends before its index."""
     stems = (re.escape(stem) for stem, _ in _shapes(draft))
     return re.compile(f"{_BEFORE}(?:{'|'.join(stems)})-(?![A-Za-z0-9])")
 
