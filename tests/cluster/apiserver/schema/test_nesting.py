@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +23,8 @@ def nested(levels: int, *, lists: bool = False) -> Any:
 def test_an_object_is_refused_beyond_the_limit(levels: int, is_refused: bool, lists: bool) -> None:
     value = nested(levels, lists=lists)
     text = b"[" * levels if lists else b'{"a":' * levels
-    for judge in (lambda: check(value, text), lambda: check_aliased(value)):
+    judges: tuple[Callable[[], None], ...] = (lambda: check(value, text), lambda: check_aliased(value))
+    for judge in judges:
         if is_refused:
             with pytest.raises(TooDeepError, match="exceeded max depth"):
                 judge()
