@@ -5,6 +5,8 @@ node.py, sharing.py         schemas as they are kept
 prune.py                    unknown fields go, defaults come
 validate.py, formats.py     types, bounds, patterns, formats
 rules.py, cel.py            x-kubernetes-validations
+cel_functions.py            Kubernetes' own functions in expressions
+cel_authorizer.py           what expressions of admission ask the authorizer
 embedded.py, nesting.py     objects within objects; how deep they may be
 golang.py                   built-in kinds, as Go's JSON decoder takes them
 

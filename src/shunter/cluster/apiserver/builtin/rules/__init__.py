@@ -2,7 +2,7 @@
 
 workloads.py, workload_status.py    ReplicaSets, Deployments, DaemonSets, StatefulSets; their counts
 autoscalers.py, disruption_budgets.py, quotas.py    HorizontalPodAutoscalers; PodDisruptionBudgets; ResourceQuotas, LimitRanges
-network_policies.py, ingresses.py, endpoints.py     by these names
+services.py, endpoints.py, ingresses.py, network_policies.py    by these names
 nodes.py, drivers.py, resources.py    Nodes, RuntimeClasses, Leases; CSI; names and amounts of resources
 
 Tests: tests/cluster/apiserver/builtin/rules, tests/vectors (`refused-*`).
