@@ -3,7 +3,8 @@
     addresses.py    routes, and the checks of their parameters                                         no I/O
     access/         guard.py: refuses requests; logins.py: authentication by cookie, bearer token, or a proxy's headers;
                     sessions.py: credentials, client and views of one viewer; sessions share nothing
-    view_refresh.py when a view's objects are watched, read again and its rows made; hidden.py describes missing permissions
+    view_refresh.py when a view's objects are watched, read again, its permissions checked, and its rows made; hidden.py
+                    describes missing permissions
     live.py         rows by id, coalesced: a snapshot, then changes                                    no I/O
     views/          objects + now -> rows of wire.py, a module per view; view.py defines a view        no I/O
     job_readings.py, cluster_readings.py, conversions.py    what views read beside their watches
@@ -17,5 +18,5 @@
     assets.py       the page itself (assets/): ES modules, style sheet, shell
 
 Tests are in tests/page, those with a browser in tests/page/browser; conversions.py, moves.py and move_detail.py in
-tests/page/views/test_migration.py.
+tests/page/views/test_migration.py, permissions that are taken away in test_security.py.
 """

@@ -241,7 +241,7 @@ def test_a_job_that_comes_back_with(
     assert about_jobset(anew) == [Delete(ref=SUSPENSION.ref, propagation="Foreground")]
     assert conditions(anew)["Suspended"] == (
         "True",
-        "mnist starts again when nothing of its last run is left: its JobSet is recreated for another number of nodes",
+        f"mnist starts again when nothing of its last run is left: its JobSet is recreated, as it would keep {kept}",
     )
     leaving = plan(observed(trainjob, runtime, jobset(deleted=True), one_job(pods=before)), now)
     assert (about_jobset(leaving), conditions(leaving)["Suspended"][0]) == ([], "True")

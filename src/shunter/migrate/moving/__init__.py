@@ -1,10 +1,12 @@
 """Moves the jobs of a cluster by a plan that people read and edit: plan, apply, status, rollback, cleanup.
 
     plan      decisions about every v1 job              gathering.py (reads), planning.py (pure) -> plan.py (the file)
+              what becomes of each: create, move, wait,
+              archive, source (Helm, GitOps), leave     planning.py
     apply     plan + conversions -> steps -> writes     run_plan.py: freeze.py, then waves; steps.py (pure), applying.py (writes)
               which jobs are refused: changed since...  plan_conversions.py (pure)
               whether a step is written                 step_decisions.py (pure); copies.py: jobs before they are deleted
-              jobs that others manage                   source_patches.py: a file that says what to change there
+              jobs that others manage                   source_patches.py: the text of the file that says what to change there
     journal   each write, before and after it is made   journal.py: a synced file, and ConfigMaps
     status    how far each job is                       plan_progress.py (pure)
     rollback  journal + current objects -> undo steps   rollback_decisions.py (pure), cluster_view.py (reads),

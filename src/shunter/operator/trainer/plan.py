@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.core import Pod
+from shunter.api.formats.counts import joined
 from shunter.api.meta import Condition, Json, MetadataOnly, ObjectMeta, condition_of, stamp, true_condition
 from shunter.api.resources import CONFIG_MAPS, JOBSETS, SECRETS, TRAIN_JOBS, Resource
 from shunter.api.scheduling.podgroups import PodGroup
@@ -204,7 +205,7 @@ def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) ->
             return (), waiting
         if kept and not resumption.losses(jobset, observed.jobs):
             deletion = Delete(ref=Ref.of(JOBSETS, jobset.metadata), propagation="Foreground")
-            return (deletion,), resumption.waiting(jobset, "its JobSet is recreated for another number of nodes")
+            return (deletion,), resumption.waiting(jobset, f"its JobSet is recreated, as it would keep {joined(kept)}")
     elif not job.spec.suspend or jobset.metadata.deletion_timestamp is not None:
         return (), ""
     return (_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)),), ""

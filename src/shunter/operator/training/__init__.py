@@ -6,6 +6,7 @@ messages of failed pods     "KIND NAME is restarting because 1 Worker ..." in fr
                             before it "job NAME is restarting because Worker ..." in replica_sync.py
 policies/                   the fields of runPolicy and restartPolicy, and elastic jobs that shrink: a module per field
 replica_sync.py             pods and services of all kinds but MPIJob, and failed pods that are replaced; mpi/: those of MPIJobs
+                            also: a job whose name is too long for its services fails; TooManyReplicas of a running job
 job.py                      what jobs of all kinds are turned into
 replicas.py, services.py    a pod and a service as they are written; init_template.py: init containers of Workers
 names.py, ports.py          names and labels; the port at which pods meet

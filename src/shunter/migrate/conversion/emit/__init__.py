@@ -1,6 +1,7 @@
 """The text of results, with the comments, the order and the layout of their source.
 
 layout     how the source is written: keys, styles, and which comment belongs to which field
+comments   where each comment of the source goes; those of fields without a counterpart go above the TrainJob
 origins    from which field of the source each field of a result comes (the ledger's rows say it)
 scalars    single values: lifted from the source, or quoted so that every reader agrees
 writer     a manifest

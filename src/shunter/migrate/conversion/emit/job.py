@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from shunter.api.meta import Json
+from shunter.migrate.conversion.emit.comments import CommentPlacement
 from shunter.migrate.conversion.emit.layout import FieldComments, Layout, layout_of
-from shunter.migrate.conversion.emit.origins import CommentPlacement, Origins
+from shunter.migrate.conversion.emit.origins import Origins
 from shunter.migrate.conversion.emit.writer import lines_of
 from shunter.migrate.conversion.ledger import Manifest, Target
 from shunter.migrate.conversion.one_job import Conversion

@@ -11,8 +11,9 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.migrate.conversion.emit.anchors import NONE, repeated
+from shunter.migrate.conversion.emit.comments import CommentPlacement
 from shunter.migrate.conversion.emit.layout import Entry, FieldComments, Layout
-from shunter.migrate.conversion.emit.origins import CommentPlacement, Origins
+from shunter.migrate.conversion.emit.origins import Origins
 from shunter.migrate.conversion.emit.scalars import block, inline, inline_in_flow, is_ambiguous, lifted, same
 from shunter.migrate.conversion.ledger import Manifest, Target
 from shunter.migrate.paths import Path, has_more_leaves
