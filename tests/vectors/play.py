@@ -179,7 +179,8 @@ class _Player:
         body = answer.get("body")
         if body is not None and answer["code"] < 300:
             if "at" in step:
-                body = _at(body, step["at"])
+                at = step["at"]
+                body = _at(body, at.split(".") if isinstance(at, str) else at)
             if "of" in step:
                 ((path, names),) = step["of"].items()
                 body = sorted(

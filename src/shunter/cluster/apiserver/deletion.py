@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from shunter.api.core import FINISHED_PHASES
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, grace_period, rfc3339
-from shunter.api.resources import NAMESPACES
+from shunter.api.resources import JOBS, NAMESPACES
 from shunter.cluster.apiserver.admission.attributes import Attributes
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.custom_resources import crd_lifecycle
@@ -132,7 +132,7 @@ async def delete(backend: Backend, call: Call, served: ServedKind, *, asks_webho
     one. Raises 404 and 409."""
     options = delete_options(call)
     target = call.target
-    if served.kind.default_propagation == "Orphan" and not options.propagation:
+    if served.resource == JOBS and not options.propagation:
         call.warn(_ORPHANS)
     collection = backend.collection(served)
     while True:
@@ -219,7 +219,7 @@ async def _delete_entry(
         await backend.store.remove(
             backend.collection(served), served.stored(document), previous=entry, durable=served.kind.durable
         )
-    if served.kind.graceful_deletion:
+    if served.kind.graceful_deletion or served.kind.returns_deleted:
         return Outcome(200, None, document)
     details: Json = {"name": entry.name}
     if resource.group:

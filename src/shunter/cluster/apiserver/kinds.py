@@ -162,7 +162,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     grants: Literal["", "rules", "role"] = ""
     """What rights a write of it gives away: those of its rules, or of the role that it refers to."""
     default_propagation: Literal["Background", "Orphan"] = "Background"
-    """What a DELETE without propagationPolicy does with dependents; batch/v1 Jobs leave their pods behind."""
+    """What a DELETE without propagationPolicy does with dependents; Jobs and ReplicationControllers leave their pods behind."""
+    returns_deleted: bool = False
+    """Whether the DELETE of an object that is gone at once answers with the object instead of a Status."""
     admit: Callable[[Json, Json | None, Objects], None] = no_admission
     """Built-in mutating admission in place (a pod's priority, a service's address); raises RejectedError."""
     review: Callable[[Json, Json | None, Objects], None] = no_admission

@@ -12,6 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS
 from shunter.cluster.apiserver.builtin.rules.autoscalers import behavior_errors, metric_errors
 from shunter.cluster.apiserver.builtin.typed import typed
+from shunter.cluster.apiserver.field_rules import negative
 from shunter.cluster.apiserver.kinds import Kind
 
 _CPU_TARGET = 80
@@ -27,6 +28,7 @@ def kind() -> Kind:
         tracks_generation=False,
         default=_default,
         validate=_validate,
+        validate_status=_status_errors,
     )
 
 
@@ -54,6 +56,11 @@ def _scale_up() -> dict[str, Any]:
 
 def _scale_down() -> dict[str, Any]:
     return {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
+
+
+def _status_errors(autoscaler: Json, old: Json | None) -> list[FieldError]:
+    status = autoscaler["status"]
+    return [error for name in ("currentReplicas", "desiredReplicas") for error in negative(f"status.{name}", status.get(name))]
 
 
 def _validate(autoscaler: Json, old: Json | None) -> list[FieldError]:

@@ -5,6 +5,8 @@ Source: k8s.io/kubernetes 1.36 `registry/core/namespace`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults
@@ -30,6 +32,7 @@ def kind() -> Kind:
         default=_default,
         prepare=_prepare,
         validate=_validate,
+        validate_status=_status_errors,
     )
 
 
@@ -50,11 +53,29 @@ def _prepare(namespace: Json, old: Json | None) -> None:
     namespace["spec"]["finalizers"] = finalizers if _FINALIZER in finalizers else [*finalizers, _FINALIZER]
 
 
+def _status_errors(namespace: Json, old: Json | None) -> list[FieldError]:
+    goes, phase = "deletionTimestamp" in namespace["metadata"], namespace["status"].get("phase", "")
+    if goes == (phase == "Terminating") and (goes or phase == "Active"):
+        return []
+    allowed = ("Terminating", "not empty") if goes else ("Active", "empty")
+    return [invalid("status.Phase", phase, "may only be '{}' if `deletionTimestamp` is {}".format(*allowed))]
+
+
+def finalizer_errors(finalizers: list[str]) -> list[FieldError]:
+    """What is wrong with those that the subresource `finalize` is given."""
+    return _finalizer_errors(finalizers, "spec.finalizers[{}]")
+
+
 def _validate(namespace: Json, old: Json | None) -> list[FieldError]:
+    return _finalizer_errors(namespace["spec"].get("finalizers", ()), "spec.finalizers")
+
+
+def _finalizer_errors(finalizers: Sequence[str], field: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for name in namespace["spec"].get("finalizers", ()):
-        errors += faults("spec.finalizers", name, label_key_faults(name))
+    for index, name in enumerate(finalizers):
+        here = field.format(index)
+        errors += faults(here, name, label_key_faults(name))
         if "/" not in name and name not in _STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid("spec.finalizers", name, detail))
+            errors.append(invalid(here, name, detail))
     return errors

@@ -20,19 +20,20 @@ from shunter.api.resources import (
     SERVICE_ACCOUNTS,
     Resource,
 )
-from shunter.cluster.apiserver.builtin.rules.disruption_budgets import disruption_budget_errors
+from shunter.cluster.apiserver.builtin.rules.disruption_budgets import disruption_budget_errors, disruption_budget_status_errors
 from shunter.cluster.apiserver.builtin.rules.drivers import csi_driver_errors, csi_node_errors, volume_attachment_errors
 from shunter.cluster.apiserver.builtin.rules.endpoints import endpoint_slice_errors, endpoints_errors
-from shunter.cluster.apiserver.builtin.rules.ingresses import ingress_class_errors, ingress_errors
+from shunter.cluster.apiserver.builtin.rules.ingresses import ingress_class_errors, ingress_errors, ingress_status_errors
 from shunter.cluster.apiserver.builtin.rules.network_policies import network_policy_errors
 from shunter.cluster.apiserver.builtin.rules.nodes import (
     default_node,
     lease_errors,
     node_errors,
+    node_status_errors,
     prepare_lease,
     runtime_class_errors,
 )
-from shunter.cluster.apiserver.builtin.rules.quotas import limit_range_errors, resource_quota_errors
+from shunter.cluster.apiserver.builtin.rules.quotas import limit_range_errors, resource_quota_errors, resource_quota_status_errors
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField
 from shunter.cluster.enforced_policies import ANNOTATION, ENFORCED, PROCESS_NODE
@@ -54,9 +55,10 @@ def kinds() -> list[Kind]:
             stored_fields={"spec.unschedulable": StoredField(("spec.unschedulable",), "false")},
             default=default_node,
             validate=node_errors,
+            validate_status=node_status_errors,
             **_UNCOUNTED,
         ),
-        typed(SERVICE_ACCOUNTS, short_names=("sa",), **_UNCOUNTED),
+        typed(SERVICE_ACCOUNTS, short_names=("sa",), returns_deleted=True, **_UNCOUNTED),
         typed(
             _resource("", "Endpoints", "endpoints"),
             short_names=("ep",),
@@ -84,16 +86,29 @@ def kinds() -> list[Kind]:
             created_by_update=True,
             **_UNCOUNTED,
         ),
-        typed(RESOURCE_QUOTAS, short_names=("quota",), has_status=True, validate=resource_quota_errors, **_UNCOUNTED),
+        typed(
+            RESOURCE_QUOTAS,
+            short_names=("quota",),
+            has_status=True,
+            validate=resource_quota_errors,
+            validate_status=resource_quota_status_errors,
+            returns_deleted=True,
+            **_UNCOUNTED,
+        ),
         typed(
             POD_DISRUPTION_BUDGETS,
             short_names=("pdb",),
             has_status=True,
             updates_need_revision=True,
             validate=disruption_budget_errors,
+            validate_status=disruption_budget_status_errors,
         ),
         typed(
-            _resource("networking.k8s.io", "Ingress", "ingresses"), short_names=("ing",), has_status=True, validate=ingress_errors
+            _resource("networking.k8s.io", "Ingress", "ingresses"),
+            short_names=("ing",),
+            has_status=True,
+            validate=ingress_errors,
+            validate_status=ingress_status_errors,
         ),
         typed(
             _cluster_wide("networking.k8s.io", "IngressClass", "ingressclasses"),
@@ -116,14 +131,19 @@ def kinds() -> list[Kind]:
         ),
         typed(
             _cluster_wide("storage.k8s.io", "CSIDriver", "csidrivers"),
+            returns_deleted=True,
             default=_default_csi_driver,
             prepare=_prepare_csi_driver,
             validate=csi_driver_errors,
+            warnings=_csi_driver_warnings,
             **_UNCOUNTED,
         ),
-        typed(_cluster_wide("storage.k8s.io", "CSINode", "csinodes"), validate=csi_node_errors, **_UNCOUNTED),
+        typed(
+            _cluster_wide("storage.k8s.io", "CSINode", "csinodes"), validate=csi_node_errors, returns_deleted=True, **_UNCOUNTED
+        ),
         typed(
             _cluster_wide("storage.k8s.io", "VolumeAttachment", "volumeattachments"),
+            returns_deleted=True,
             has_status=True,
             validate=volume_attachment_errors,
             **_UNCOUNTED,
@@ -199,6 +219,13 @@ def _default_ingress_class(ingress_class: Json) -> None:
     parameters = ingress_class["spec"].get("parameters")
     if parameters is not None and parameters.get("scope") is None:
         parameters["scope"] = "Cluster"
+
+
+def _csi_driver_warnings(driver: Json, old: Json | None, objects: Objects) -> list[str]:
+    if old is not None or not driver["spec"].get("tokenRequests") or "serviceAccountTokenInSecrets" in driver["spec"]:
+        return []
+    advice = "if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"
+    return [f"spec.serviceAccountTokenInSecrets is unset; {advice}"]
 
 
 def _prepare_csi_driver(driver: Json, old: Json | None) -> None:

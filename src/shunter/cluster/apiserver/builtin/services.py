@@ -40,6 +40,7 @@ def kind() -> Kind:
         short_names=("svc",),
         categories=("all",),
         has_status=True,
+        returns_deleted=True,
         tracks_generation=False,
         created_by_update=True,
         selectable_fields=("spec.clusterIP", "spec.type"),
@@ -73,6 +74,9 @@ def _default(service: Json) -> None:
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
+        for ingress in ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+            if ingress.get("ip"):
+                ingress.setdefault("ipMode", "VIP")
 
 
 def _admit(service: Json, old: Json | None, objects: Objects) -> None:
@@ -102,7 +106,9 @@ def _keep_addresses(spec: Json, old: Json) -> None:
     """An update that does not mention what was given out keeps it."""
     if spec.get("clusterIP") and spec["clusterIP"] != old.get("clusterIP") and spec.get("clusterIPs") == old.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
-    if "clusterIP" not in spec and "clusterIPs" not in spec:
+    if not spec.get("clusterIP") and "clusterIP" in old:
+        spec["clusterIP"] = old["clusterIP"]
+    if spec.get("clusterIP") == old.get("clusterIP"):
         for name in _ADDRESS_FIELDS:
             if name in old:
                 spec.setdefault(name, old[name])
@@ -142,6 +148,8 @@ def _give_node_ports(ports: list[Json], services: Iterable[Json]) -> None:
 
 def _drop_unneeded(service: Json, old: Json | None) -> None:
     """What was given out to a Service of another type, and is not written anew (`dropTypeDependentFields`)."""
+    if service["spec"]["type"] == "ExternalName":
+        service["spec"].pop("internalTrafficPolicy", None)
     if old is None:
         return
     spec, before = service["spec"], old["spec"]
@@ -152,7 +160,6 @@ def _drop_unneeded(service: Json, old: Json | None) -> None:
                 del spec[name]
 
     if spec["type"] == "ExternalName" != before["type"]:
-        drop("internalTrafficPolicy")
         if spec.get("clusterIPs") == before.get("clusterIPs"):
             drop("clusterIP", "clusterIPs")
         drop("ipFamilies", "ipFamilyPolicy")

@@ -41,6 +41,7 @@ def kinds() -> list[Kind]:
         typed(
             PERSISTENT_VOLUME_CLAIMS,
             short_names=("pvc",),
+            returns_deleted=True,
             has_status=True,
             tracks_generation=False,
             default=_default_claim,
@@ -52,6 +53,7 @@ def kinds() -> list[Kind]:
         typed(
             PERSISTENT_VOLUMES,
             short_names=("pv",),
+            returns_deleted=True,
             has_status=True,
             tracks_generation=False,
             default=_default_volume,
@@ -59,10 +61,12 @@ def kinds() -> list[Kind]:
             prepare=_prepare_volume,
             prepare_status=_prepare_volume_status,
             validate=_volume_errors,
+            warnings=_volume_warnings,
         ),
         typed(
             STORAGE_CLASSES,
             short_names=("sc",),
+            returns_deleted=True,
             tracks_generation=False,
             default=_default_class,
             validate=_class_errors,
@@ -135,13 +139,14 @@ def _claim_update_errors(spec: Json, old: Json) -> list[FieldError]:
     was = old["spec"]
     if "storageClassName" not in was and "storageClassName" in spec:
         was = {**was, "storageClassName": spec["storageClassName"]}  # a default class that came after the claim
-    rest = {name: value for name, value in spec.items() if name not in ("resources", "volumeName", "volumeAttributesClassName")}
-    was_rest = {
-        name: value for name, value in was.items() if name not in ("resources", "volumeName", "volumeAttributesClassName")
-    }
+    free = ("resources", "volumeName", *(("volumeAttributesClassName",) if old["status"].get("phase") == "Bound" else ()))
+    rest, was_rest = ({name: value for name, value in one.items() if name not in free} for one in (spec, was))
     bound_elsewhere = was.get("volumeName") and spec.get("volumeName") != was["volumeName"]
     if rest != was_rest or bound_elsewhere:
-        return [forbidden("spec", _CLAIM_IS_IMMUTABLE)]
+        return [
+            forbidden("spec", _CLAIM_IS_IMMUTABLE),
+            *changed("volumeMode", spec.get("volumeMode"), was.get("volumeMode")),
+        ]
     new_size, old_size = _requested({"spec": spec}), _requested(old)
     if new_size != old_size and old["status"].get("phase") != "Bound":
         return [forbidden("spec", _CLAIM_IS_IMMUTABLE)]
@@ -186,6 +191,13 @@ def _prepare_volume(volume: Json, old: Json | None) -> None:
 def _prepare_volume_status(volume: Json, old: Json | None) -> None:
     if old is not None and volume["status"].get("phase") != (old.get("status") or {}).get("phase"):
         volume["status"]["lastPhaseTransitionTime"] = rfc3339(datetime.now(UTC))
+
+
+def _volume_warnings(volume: Json, old: Json | None, objects: Objects) -> list[str]:
+    if volume["spec"]["persistentVolumeReclaimPolicy"] != "Recycle":
+        return []
+    said = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+    return [f"spec.persistentVolumeReclaimPolicy: {said}"]
 
 
 def _volume_errors(volume: Json, old: Json | None) -> list[FieldError]:

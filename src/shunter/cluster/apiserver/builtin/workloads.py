@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.api.meta import Json, annotations_of
-from shunter.api.resources import Resource
+from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
 from shunter.cluster.apiserver.builtin.rules.workload_status import (
@@ -40,6 +40,7 @@ def kinds() -> list[Kind]:
         typed(
             Resource("", "v1", "ReplicationController", "replicationcontrollers"),
             short_names=("rc",),
+            default_propagation="Orphan",
             categories=("all",),
             has_status=True,
             scale=WORKLOAD_SCALE,
@@ -47,7 +48,12 @@ def kinds() -> list[Kind]:
             validate=replication_controller_errors,
             validate_status=replica_set_status_errors,
         ),
-        typed(Resource("", "v1", "PodTemplate", "podtemplates"), default=_default_pod_template, validate=pod_template_errors),
+        typed(
+            Resource("", "v1", "PodTemplate", "podtemplates"),
+            returns_deleted=True,
+            default=_default_pod_template,
+            validate=pod_template_errors,
+        ),
         typed(
             Resource("apps", "v1", "ControllerRevision", "controllerrevisions"),
             tracks_generation=False,
@@ -189,6 +195,8 @@ def _default_stateful_set(stateful_set: Json) -> None:
     spec.setdefault("replicas", 1)
     spec.setdefault("revisionHistoryLimit", _REVISIONS)
     for claim in spec.get("volumeClaimTemplates", ()):
+        claim.setdefault("kind", PERSISTENT_VOLUME_CLAIMS.kind)
+        claim.setdefault("apiVersion", PERSISTENT_VOLUME_CLAIMS.api_version)
         claim["spec"].setdefault("volumeMode", "Filesystem")
         claim["status"].setdefault("phase", "Pending")
     default_pod_spec(spec["template"]["spec"])

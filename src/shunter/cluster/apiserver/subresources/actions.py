@@ -22,6 +22,7 @@ from shunter.cluster.apiserver.admission.attributes import Attributes
 from shunter.cluster.apiserver.apply import managed
 from shunter.cluster.apiserver.auth.service_account_tokens import ISSUER, TokenIssuer
 from shunter.cluster.apiserver.backend import Backend
+from shunter.cluster.apiserver.builtin.namespaces import finalizer_errors
 from shunter.cluster.apiserver.builtin.pod.ephemeral import ephemeral_errors, take_only_them
 from shunter.cluster.apiserver.decoding import read_as
 from shunter.cluster.apiserver.deletion import DeleteOptions, check_delete_options, check_preconditions, delete
@@ -298,6 +299,8 @@ async def finalize(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     if refusal:
         raise refusal
     finalizers = sent["spec"].get("finalizers") or []
+    if faults := finalizer_errors(finalizers):
+        raise invalid("", NAMESPACES.kind, call.target.name, faults)
     wanted = sent["metadata"].get("resourceVersion", "")
     if wanted and (fault := unsigned_fault(wanted)):
         raise bad_request(fault)
@@ -356,6 +359,9 @@ async def scale(backend: Backend, call: Call, served: ServedKind) -> Outcome:
         if replicas < 0 and not served.custom:
             fault = invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")
             raise invalid("autoscaling", "Scale", call.target.name, [fault])
+        if (uid := wanted["metadata"].get("uid")) and uid != old["metadata"]["uid"]:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+            raise conflict(served.resource, call.target.name, why)
         _set(old, paths.spec_replicas, replicas)
         if version := wanted["metadata"].get("resourceVersion", ""):
             old["metadata"]["resourceVersion"] = version

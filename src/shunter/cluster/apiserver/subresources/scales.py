@@ -30,6 +30,8 @@ def scale_of(document: Json, paths: ScalePaths) -> Json:
     if replicas:
         shown["spec"]["replicas"] = replicas
     selector = _at(document, paths.label_selector) if paths.label_selector else None
+    if selector and not isinstance(selector, str) and all(isinstance(value, str) for value in selector.values()):
+        selector = {"matchLabels": selector}  # of a ReplicationController
     if selector:
         shown["status"]["selector"] = selector if isinstance(selector, str) else format_selector(selector)
     return shown

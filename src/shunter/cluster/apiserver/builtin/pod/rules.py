@@ -167,6 +167,11 @@ def pod_status_errors(pod: Json, old: Json | None) -> list[FieldError]:
         if kind not in ("PodScheduled", "Ready", "Initialized"):
             errors += faults(f"status.conditions[{index}].Type", kind, label_key_faults(kind))
     errors += changed("status.qosClass", status.get("qosClass", ""), before.get("qosClass", ""))
+    addresses = status.get("podIPs") or []
+    for index, address in enumerate(addresses):
+        errors += address_errors(
+            f"status.podIPs[{index}].ip" if "ip" not in address else f"status.podIPs[{index}]", address.get("ip", "")
+        )
     sidecars = {container["name"] for container in spec.get("initContainers", ()) if container.get("restartPolicy") == "Always"}
     for name in ("containerStatuses", "initContainerStatuses"):
         errors += _revived(status.get(name, []), before.get(name, []), spec, sidecars, f"status.{name}")

@@ -12,11 +12,19 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver.kinds import Objects
 
 _BYTES = ("memory", "ephemeral-storage")
+_DEAD_VOLUMES = {
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+}
 
 
 def pod_spec_warnings(spec: Json, field: str) -> list[str]:
     """`field` is the path of the spec, e.g. `spec.template.spec`."""
     found: list[str] = []
+    found += _dead_volumes(spec.get("volumes") or (), f"{field}.volumes")
+    found += _spreads_of_none(spec.get("topologySpreadConstraints") or (), f"{field}.topologySpreadConstraints")
     found += _repeated(spec.get("hostAliases"), f"{field}.hostAliases", "ip")
     found += _repeated(spec.get("imagePullSecrets"), f"{field}.imagePullSecrets", "name")
     containers = list(_containers(spec, field))
@@ -28,6 +36,19 @@ def pod_spec_warnings(spec: Json, field: str) -> list[str]:
         where = f"{field}.terminationGracePeriodSeconds"
         found.append(f"{where}: must be >= 0; negative values are invalid and will be treated as 1")
     return found
+
+
+def _dead_volumes(volumes: Sequence[Json], field: str) -> Iterator[str]:
+    for index, volume in enumerate(volumes):
+        for kind, since in _DEAD_VOLUMES.items():
+            if kind in volume:
+                yield f"{field}[{index}].{kind}: {since}"
+
+
+def _spreads_of_none(constraints: Sequence[Json], field: str) -> Iterator[str]:
+    for index, constraint in enumerate(constraints):
+        if "labelSelector" not in constraint:
+            yield f"{field}[{index}].labelSelector: a null labelSelector results in matching no pod"
 
 
 def template_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:

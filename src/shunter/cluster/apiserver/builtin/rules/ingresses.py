@@ -10,7 +10,7 @@ import ipaddress
 from shunter.api.field_errors import FieldError, forbidden, invalid, required
 from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_faults, path_segment_faults, port_faults, port_name_faults, subdomain_faults, wildcard_faults
-from shunter.cluster.apiserver.field_rules import changed, faults, one_of, prefixed_path_errors, unsupported
+from shunter.cluster.apiserver.field_rules import address_errors, changed, faults, one_of, prefixed_path_errors, unsupported
 
 _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 _PATH_TYPES = ["Exact", "ImplementationSpecific", "Prefix"]
@@ -45,13 +45,24 @@ def ingress_errors(ingress: Json, old: Json | None) -> list[FieldError]:
     return errors
 
 
+def ingress_status_errors(ingress: Json, old: Json | None) -> list[FieldError]:
+    """Addresses and names of its load balancers."""
+    errors: list[FieldError] = []
+    for index, balancer in enumerate((ingress["status"].get("loadBalancer") or {}).get("ingress") or ()):
+        field = f"status.loadBalancer.ingress[{index}]"
+        if address := balancer.get("ip"):
+            errors += address_errors(f"{field}.ip", address)
+        if name := balancer.get("hostname"):
+            errors += faults(f"{field}.hostname", name, subdomain_faults(name))
+    return errors
+
+
 def ingress_class_errors(ingress_class: Json, old: Json | None) -> list[FieldError]:
-    """`controller` is a domain-prefixed path such as `acme.io/foo`; on an update only that it is the same is checked."""
+    """`controller` is a domain-prefixed path such as `acme.io/foo`, and never changes."""
     spec = ingress_class["spec"]
     controller, parameters = spec.get("controller") or "", spec.get("parameters")
-    if old is not None:
-        return changed("spec.controller", controller, old["spec"].get("controller") or "") + _parameter_errors(parameters)
-    return prefixed_path_errors("spec.controller", controller) + _parameter_errors(parameters)
+    errors = [] if old is None else changed("spec.controller", controller, old["spec"].get("controller") or "")
+    return errors + prefixed_path_errors("spec.controller", controller) + _parameter_errors(parameters)
 
 
 def _parameter_errors(parameters: Json | None) -> list[FieldError]:

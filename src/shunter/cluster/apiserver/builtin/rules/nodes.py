@@ -47,7 +47,19 @@ def node_errors(node: Json, old: Json | None) -> list[FieldError]:
         for name, shown in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
             if before.get(name) and spec.get(name) != before[name]:
                 errors.append(forbidden(f"spec.{name}", f'node updates may not change {shown} except from "" to valid'))
+        if spec.get("externalID") and spec["externalID"] != before.get("externalID"):
+            errors.append(forbidden("spec.externalID", "may not be updated"))
     return errors
+
+
+def node_status_errors(node: Json, old: Json | None) -> list[FieldError]:
+    """No address stands there twice."""
+    addresses = node["status"].get("addresses") or []
+    return [
+        duplicate(f"status.addresses[{index}]", {"Type": one.get("type", ""), "Address": one.get("address", "")})
+        for index, one in enumerate(addresses)
+        if one in addresses[:index]
+    ]
 
 
 def runtime_class_errors(runtime_class: Json, old: Json | None) -> list[FieldError]:

@@ -62,6 +62,19 @@ def resource_quota_errors(quota: Json, old: Json | None) -> list[FieldError]:
     return errors
 
 
+def resource_quota_status_errors(quota: Json, old: Json | None) -> list[FieldError]:
+    """Names and amounts of what is counted."""
+    return [
+        error
+        for part in ("hard", "used")
+        for name, amount in sorted((quota["status"].get(part) or {}).items())
+        for error in (
+            *quota_resource_name_errors(name, f"status.{part}[{name}]"),
+            *amount_errors(name, amount, f"status.{part}[{name}]", whole=COUNTED),
+        )
+    ]
+
+
 def limit_range_errors(limit_range: Json, old: Json | None) -> list[FieldError]:
     """One item for each type; a type other than Pod, Container and PersistentVolumeClaim needs a domain."""
     errors: list[FieldError] = []

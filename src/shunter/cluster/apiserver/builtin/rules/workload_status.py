@@ -16,7 +16,7 @@ def daemon_set_status_errors(daemon_set: Json, old: Json | None) -> list[FieldEr
     """Nothing is compared with anything, as nodes come and go."""
     scheduled = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "updatedNumberScheduled")
     others = ("numberReady", "numberAvailable", "numberUnavailable", "observedGeneration", "collisionCount")
-    return _negative_counts(daemon_set["status"], scheduled + others)
+    return _negative_counts(daemon_set["status"], scheduled + others) + _fewer_collisions(daemon_set, old)
 
 
 def deployment_status_errors(deployment: Json, old: Json | None) -> list[FieldError]:
@@ -24,7 +24,7 @@ def deployment_status_errors(deployment: Json, old: Json | None) -> list[FieldEr
     status = deployment["status"]
     parts = ("updatedReplicas", "readyReplicas", "availableReplicas")
     errors = _negative_counts(status, ("observedGeneration", "replicas", *parts, "unavailableReplicas", "collisionCount"))
-    return errors + _excess(status, parts, "readyReplicas")
+    return errors + _excess(status, parts, "readyReplicas") + _fewer_collisions(deployment, old)
 
 
 def replica_set_status_errors(replica_set: Json, old: Json | None) -> list[FieldError]:
@@ -39,7 +39,14 @@ def stateful_set_status_errors(stateful_set: Json, old: Json | None) -> list[Fie
     status = stateful_set["status"]
     parts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
     errors = _negative_counts(status, ("replicas", *parts, "observedGeneration", "collisionCount"))
-    return errors + _excess(status, parts, "status.readyReplicas")
+    return errors + _excess(status, parts, "status.readyReplicas") + _fewer_collisions(stateful_set, old)
+
+
+def _fewer_collisions(workload: Json, old: Json | None) -> list[FieldError]:
+    count, before = (None if one is None else one["status"].get("collisionCount") for one in (workload, old))
+    if before is None or (count or 0) >= before:
+        return []
+    return [invalid("status.collisionCount", count or 0, "cannot be decremented")]
 
 
 def _negative_counts(status: Json, names: tuple[str, ...]) -> list[FieldError]:
