@@ -24,6 +24,37 @@ WRONG = {
     "a shell script": (("run", "train.sh"), 2, "train.sh is neither a Python program nor a manifest.\n       Start the Python "),
     "a program that is not there": (("run", "train.py"), 2, "train.py: no such file"),
     "a file whose name is empty, as when a variable is not set": (("run", ""), 2, "error: nothing to run.\n"),
+    "a program and another job": (
+        ("run", "p.py", "--rerun", "j"),
+        2,
+        "--rerun j runs the program of that job, but p.py was also",
+    ),
+    "a page of a cluster whose name is empty": (
+        ("ui", "--context", ""),
+        2,
+        "--context is empty, as when a variable of the shell",
+    ),
+    "a port that is none, of a group": (
+        ("ui", "--port", "99999"),
+        2,
+        "--port: 99999 is not in the range 0<=x<=65535.\n       For",
+    ),
+    "an option that is none, of a group": (("images", "--nope"), 2, "error: no option --nope.\n       See them: "),
+    "no commands in pods, and one": (
+        ("doctor", "j", "--no-exec", "--debug-image", "i"),
+        2,
+        "--no-exec runs nothing in a pod, and --debug-image would.\n       Leave one of them out.",
+    ),
+    "a record of what is watched": (
+        ("doctor", "j", "--watch", "--record", "d"),
+        2,
+        "--record writes what is seen once, and --watch",
+    ),
+    "a directory and a cluster": (
+        ("doctor", "--from", "d", "--context", "c"),
+        2,
+        "--from reads a directory, and --context concerns",
+    ),
     "a program on no node": (("run", "-m", "train", "--nodes", "0"), 2, "--nodes is 0; it must be at least 1"),
     "a program twice": (("run", "train.py", "train.py"), 2, "train.py is a program, but train.py was also given"),
     "a program and a manifest": (("run", "train.py", "binary"), 2, "train.py is a program, but binary was also given"),

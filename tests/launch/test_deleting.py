@@ -25,7 +25,12 @@ def test_pods_that_may_still_end_are_named_with_their_grace_period() -> None:
     assert "waits for pods p0, p1, p2 and 2 more to terminate." in text
     assert "killed 30 s after it" in text
     assert "--now" in text
-    assert "--now" not in waits_for(JOB, [leaving("p")], NOON, now=True)[1]
+    assert (
+        "30 s after it (terminationGracePeriodSeconds); --now is shortening that to 1 s."
+        in waits_for(JOB, [leaving("p")], NOON, now=True)[1]
+    )
+    hurried = {**leaving("p"), "metadata": {**leaving("p")["metadata"], "deletionGracePeriodSeconds": 1}}
+    assert "--now" not in waits_for(JOB, [hurried], NOON, now=True)[1]
 
 
 def test_a_program_whose_first_process_passes_sigterm_on_is_not_said_to_ignore_it() -> None:

@@ -69,6 +69,17 @@ def test_the_root_directory_is_not_sent(here: Path, monkeypatch: pytest.MonkeyPa
     assert program_of(str(here / "train.py"), workdir=str(here))[1] == here
 
 
+def test_what_is_no_directory_to_send_is_named(here: Path) -> None:
+    for workdir, said in (("train.py", "not a directory"), ("none", "no such directory")):
+        with pytest.raises(InputError, match=rf"--workdir {workdir}: {said}. Name the directory that contains the program"):
+            program_of("train.py", workdir=workdir)
+
+
+def test_a_script_named_as_a_module_is_told_of(here: Path) -> None:
+    with pytest.raises(InputError, match=r"-m train.py: the name of a module has no .py. Write -m train, or leave -m out."):
+        program_of("", module="train.py")
+
+
 @pytest.mark.parametrize("module", ["../x", ".train", "pkg..train", "pkg/train"])
 def test_what_is_no_name_of_a_module_is_refused(here: Path, module: str) -> None:
     with pytest.raises(InputError, match=rf"-m {re.escape(module)}: not the name of a module. Write it like -m pkg.train"):

@@ -79,9 +79,16 @@ def doctor(
         raise InputError("name either a job or, with --from, a directory.", "List jobs with: shunter jobs")
     if not 0 < sample <= 600:
         raise InputError(f"--sample is {sample:g}; it must be more than 0 and at most 600 seconds.", "Write it like --sample 5.")
+    asks = {"--allow-copy": allow_copy, "--debug-image": debug_image}
+    needs_cluster = {"--watch": watch, "--record": record, "--no-exec": no_exec, **asks}
+    needs_cluster |= {"--kubeconfig": kubeconfig, "--context": context, "--namespace": namespace}
+    if from_ is not None and (given := [option for option, value in needs_cluster.items() if value]):
+        raise InputError(f"--from reads a directory, and {given[0]} concerns a cluster.", "Leave one of them out.")
+    if no_exec and (given := [option for option, value in asks.items() if value]):
+        raise InputError(f"--no-exec runs nothing in a pod, and {given[0]} would.", "Leave one of them out.")
+    if watch and record is not None:
+        raise InputError("--record writes what is seen once, and --watch looks again and again.", "Leave one of them out.")
     if from_ is not None:
-        if watch or record is not None:
-            raise InputError("--from cannot be given with --watch or --record.", "Leave them out.")
         evidence = recording.read(from_)
         raise typer.Exit(show(diagnose(evidence, evidence.at), form))
     target = connect(kubeconfig, context)

@@ -8,12 +8,13 @@ from typing import Annotated
 import msgspec
 import typer
 
+from shunter.cli.options.command import Group
 from shunter.cli.output.console import Output, output, plain_table, print_as, print_table, say
 from shunter.cluster import image_builds
 from shunter.cluster.node.content.image_environments import ImageEnvironment, recorded
 from shunter.cluster.state_dir import StateDir, default_state_dir
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 ImageArgument = Annotated[str, typer.Argument(metavar="IMAGE", help="Image name as in pods; * matches anything.")]
 

@@ -113,6 +113,10 @@ def only_program(files: list[str], program: ProgramOptions, words: list[str] | N
     if len(what) > 1:
         first = (programs_among(files) or what)[0]
         what.remove(first)
+        if program.rerun:
+            raise InputError(
+                f"--rerun {program.rerun} runs the program of that job, but {first} was also given.", "Leave one of them out."
+            )
         raise InputError(
             f"{first} is a program, but {what[0]} was also given.",
             f"Arguments of the program come after --, as in shunter run {first} -- {what[0]}; run manifests separately.",

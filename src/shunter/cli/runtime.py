@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from shunter.cli.options import completion
+from shunter.cli.options.command import Group
 from shunter.cli.output.console import ObjectForm, print_objects, say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.errors import InputError
 from shunter.launch.runtimes.creation import RuntimeOptions, create_runtime
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()

@@ -16,6 +16,7 @@ import uvloop
 
 from shunter.api.collector import collect_seldom
 from shunter.api.names import label_faults
+from shunter.cli.options.command import Group
 from shunter.cli.output.console import output, say
 from shunter.cli.run import connect_or_start
 from shunter.cli.target import ContextOption, KubeconfigOption
@@ -30,7 +31,7 @@ from shunter.page.views.view import PageOptions
 
 PORT = 8642
 
-app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
 
 
 class Auth(StrEnum):

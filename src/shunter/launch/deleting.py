@@ -179,7 +179,9 @@ def waits_for(job: Json, pods: Sequence[Json], at: datetime, *, now: bool) -> tu
         return "late", f"{title} waits for {named(late)}, which should have terminated: {reason}"
     if leaving:
         grace = max(pod["metadata"].get("deletionGracePeriodSeconds") or 0 for pod in leaving)
-        hint = "" if now else "; --now gives them a second"
+        hint = "; --now gives them a second"
+        if now:
+            hint = f"; --now is shortening that to {NOW_SECONDS} s" if grace > NOW_SECONDS else ""
         if PROGRAM in annotations_of(job):
             # Its first process passes SIGTERM on.
             return "pods", (

@@ -22,10 +22,14 @@ def program_of(
     here = Path.cwd()
     given = Path(os.path.abspath(os.path.expanduser(workdir))) if workdir else None
     if given is not None and not given.is_dir():
-        raise InputError(f"--workdir {workdir}: no such directory.")
+        what = "not a directory" if given.exists() else "no such directory"
+        raise InputError(f"--workdir {workdir}: {what}.", "Name the directory that contains the program.")
     if module:
         if "/" in module or "" in module.split("."):
             raise InputError(f"-m {module}: not the name of a module.", "Write it like -m pkg.train, or name a script.")
+        if module.endswith(".py") and ((given or here) / module).is_file():
+            stem = module.removesuffix(".py")
+            raise InputError(f"-m {module}: the name of a module has no .py.", f"Write -m {stem}, or leave -m out.")
         return Program(module=module, arguments=tuple(arguments)), given or here
     if is_in_image:
         return Program(path=path, arguments=tuple(arguments)), given or here

@@ -1,24 +1,24 @@
-"""The class of commands: wrong options, values and arguments are reported as InputError, with a remedy."""
+"""The classes of commands and groups: wrong options, values and arguments are reported as InputError, with a remedy."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from shunter.errors import InputError
 
 
-class Command(TyperCommand):
-    """Typer's command, but errors of its parser become InputError with a remedy."""
+class _Remedies:
+    """Of a command or group of typer: errors of its parser become InputError with a remedy."""
 
     takes_empty: ClassVar[bool] = False
     """Whether an empty text means the default."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
         """Raises InputError for an unknown option, a value of the wrong type, an empty one, and missing or extra arguments."""
         try:
-            rest = list(super().parse_args(ctx, list(args)))
+            rest = list(super().parse_args(ctx, list(args)))  # type: ignore[misc]
         except Exception as error:
             # Typer contains its own copy of click, whose exceptions have no public name.
             if type(error).__name__ == "NoSuchOption":
@@ -32,7 +32,7 @@ class Command(TyperCommand):
             self._require_values(ctx)
         return rest
 
-    def _require_values(self, ctx: Any) -> None:
+    def _require_values(self: Any, ctx: Any) -> None:
         """InputError for an empty text that would count as not given: `--resume "$JOB"` without that variable would train from
         nothing, and `--context "$CLUSTER"` use another cluster."""
         for parameter in self.get_params(ctx):
@@ -43,13 +43,21 @@ class Command(TyperCommand):
                     "Give it a value, or leave it out.",
                 )
 
-    def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
+    def missing_option(self: Any, ctx: Any, missing: str, words: list[str]) -> InputError:
         """The error for an option that the command does not have; `words` are all its arguments."""
         from shunter.did_you_mean import did_you_mean, nearest
 
         options = [option for parameter in self.get_params(ctx) for option in parameter.opts if option.startswith("--")]
         remedy = did_you_mean(nearest(missing, options, cutoff=0.75), f"See them: {ctx.command_path} --help")
         return InputError(f"no option {missing}.", remedy)
+
+
+class Command(_Remedies, TyperCommand):
+    """Typer's command, with remedies."""
+
+
+class Group(_Remedies, TyperGroup):
+    """Typer's group, with remedies."""
 
 
 class ServerCommand(Command):

@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 from typer.main import get_command
 
 from shunter.api.collector import paused
-from shunter.cli.options.command import Command
+from shunter.cli.options.command import Command, Group
 
 HELP = {"-h", "--help"}
 
@@ -67,7 +67,7 @@ class Entry(NamedTuple):
         return click_group.commands[name]
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Group):
     """The group of the commands in `table`, each with a placeholder of the same name and short help until it is called."""
 
     table: ClassVar[Mapping[str, Entry]] = {}
