@@ -46,7 +46,17 @@ def test_parameters_of_less_than_a_million_have_lost_their_unit(text: str) -> No
 @pytest.mark.parametrize(
     ("option", "value"),
     [(option, value) for option in ("batch", "tp", "pp", "cp", "lora_rank", "tokens") for value in (0, -1)]
-    + [("seq", -1), ("nodes", -1), ("optimizer", "adam"), ("precision", "fp8"), ("strategy", ""), ("loss", "x")],
+    + [(option, 2**31) for option in ("seq", "batch", "tp", "pp", "cp", "lora_rank", "nodes")]
+    + [
+        ("batch", int("9" * 400)),
+        ("tokens", 10**15 + 1),
+        ("seq", -1),
+        ("nodes", -1),
+        ("optimizer", "adam"),
+        ("precision", "fp8"),
+        ("strategy", ""),
+        ("loss", "x"),
+    ],
 )
 def test_what_cannot_be_meant_is_refused_by_the_name_of_its_option(option: str, value: Any) -> None:
     with pytest.raises(InputError, match=f"--{option.replace('_', '-')} "):

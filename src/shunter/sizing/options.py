@@ -19,6 +19,9 @@ Loss = Literal["eager", "fused"]
 JobApi = Literal["trainjob", "pytorchjob"]
 
 MOST_NODES: Final = 64
+MOST: Final = 2**31 - 1
+"""Of any other number: the fields of a job that hold some of them are int32."""
+MOST_TOKENS: Final = 10**15
 LEAST_PARAMETERS: Final = 10**6
 """Below that a unit was forgotten."""
 _MAGNITUDES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
@@ -61,19 +64,21 @@ class SizeOptions:
             if value not in known:
                 raise InputError(f"--{field} {value!r} is not known.", f"Use one of: {', '.join(known)}.")
         require_types(SizeOptions, vars(self))
-        for field, least in (
-            ("seq", 0),
-            ("batch", 1),
-            ("tp", 1),
-            ("pp", 1),
-            ("cp", 1),
-            ("lora_rank", 1),
-            ("tokens", 1),
-            ("nodes", 0),
+        for field, least, most in (
+            ("seq", 0, MOST),
+            ("batch", 1, MOST),
+            ("tp", 1, MOST),
+            ("pp", 1, MOST),
+            ("cp", 1, MOST),
+            ("lora_rank", 1, MOST),
+            ("tokens", 1, MOST_TOKENS),
+            ("nodes", 0, MOST),
         ):
-            value = getattr(self, field)
+            value, option = getattr(self, field), f"--{field.replace('_', '-')}"
             if value < least:
-                raise InputError(f"--{field.replace('_', '-')} is {value}; it must be at least {max(least, 1)}.")
+                raise InputError(f"{option} is {value}; it must be at least {max(least, 1)}.")
+            if value > most:
+                raise InputError(f"{option} is too large; it must be at most {most:,}.")
 
 
 def require_effect(options: SizeOptions) -> None:
@@ -148,7 +153,7 @@ def amount(option: str, text: str) -> int:
     """`8B`, `70b`, `1.5B`, `350M`, `8030261248` -> a whole number. InputError for what is none."""
     found = _MAGNITUDE.fullmatch(text.strip())
     number = round(float(found[1]) * _MAGNITUDES[found[2].lower()]) if found else 0
-    if not 1 <= number <= 10**15:
+    if not 1 <= number <= MOST_TOKENS:
         raise InputError(f"{option} {text!r} is not a number.", f"Write it like {option} 8B, 350M or 1.5B.")
     return number
 

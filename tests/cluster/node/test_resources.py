@@ -23,6 +23,7 @@ CAPACITY = {"cpu": Fraction(4), "memory": Fraction(24 << 30) - 1, "pods": Fracti
         ),
         pytest.param({"requests": {"memory": "32Gi"}}, ["asked for 32Gi memory, this machine has 23Gi"], id="memory"),
         pytest.param({"limits": {"cpu": "6500m"}}, ["asked for 6.5 cpu, this machine has 4"], id="cpu"),
+        pytest.param({"limits": {"cpu": "1e400"}}, ["asked for 1e+15 or more cpu, this machine has 4"], id="no-float"),
         pytest.param({"limits": {"rdma/hca": 1}}, ["asked for 1 rdma/hca, this machine has none"], id="other-device"),
         pytest.param({"limits": {"cpu": 8}, "requests": {"cpu": 1, "memory": "8Gi"}}, [], id="requests-count-before-limits"),
         pytest.param({}, [], id="nothing-asked"),

@@ -18,6 +18,7 @@ from shunter.cluster.node.runtime.cgroups import Limits
 from shunter.errors import InputError
 
 PODS_CAPACITY = 1000
+_SHOWN_CORES = 10**15
 _NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
 Capacity = Mapping[str, Fraction]
 
@@ -67,13 +68,18 @@ def shortfalls(spec: Json, capacity: Capacity) -> list[str]:
         if name == "memory":
             found.append(f"asked for {binary_bytes(int(wanted))} memory, this machine has {binary_bytes(int(present))}")
         elif name == "cpu":
-            found.append(f"asked for {float(wanted):g} cpu, this machine has {float(present):g}")
+            found.append(f"asked for {_cores(wanted)} cpu, this machine has {_cores(present)}")
         elif present:
             found.append(f"asked for {int(wanted)} {name}, this machine has {int(present)}")
         else:
             runs = ": runs on CPU" if "gpu" in name else ""
             found.append(f"asked for {int(wanted)} {name}, this machine has none{runs}")
     return found
+
+
+def _cores(amount: Fraction) -> str:
+    # A quantity may be larger than any float.
+    return f"{float(amount):g}" if amount < _SHOWN_CORES else f"{_SHOWN_CORES:g} or more"
 
 
 def limits(container: Json) -> Limits:
