@@ -12,6 +12,9 @@ import pytest
 
 from shunter.argument_types import require_types, typed
 from shunter.errors import InputError
+from shunter.launch.code.delivery import ImageCode
+from shunter.launch.code.tree import packed_code
+from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.running import run
 from shunter.sizing import SizeOptions, size
@@ -96,3 +99,11 @@ def test_a_dataclass_is_held_to_the_types_of_its_fields() -> None:
     require_types(Place, {"name": "a"})
     with pytest.raises(InputError, match="Place: name=1: expected str, got int"):
         require_types(Place, {"name": 1})
+
+
+def test_the_functions_that_make_objects_without_a_cluster_are_held_to_their_types() -> None:
+    options = LaunchOptions(program=Program(path="train.py"))
+    with pytest.raises(InputError, match=r"^packed_code: root='/work': expected Path, got str. Its type is Path."):
+        packed_code("/work", options.program)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^launch: runtime='torch': expected Runtime, got str. Its type is Runtime."):
+        launch(options, ImageCode(), "torch", name="train", namespace="team")  # type: ignore[arg-type]

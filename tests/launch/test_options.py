@@ -46,6 +46,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "--env: A is given more",
     ),
     "a variable without a name": ({"environment": ({"name": "", "value": "1"},)}, "--env '': environment variable name must"),
+    "a variable without the key of its name": ({"environment": ({"value": "1"},)}, "--env '': environment variable name must"),
+    "no grace": ({"grace_seconds": 0}, "--grace is 0; it must be at least 1"),
+    "a deadline that has passed": ({"deadline_seconds": -5}, "--deadline is -5; it must be at least 1"),
+    "a deadline that no field holds": ({"deadline_seconds": 2**31}, "--deadline is 2147483648; it must be at most"),
     "two claims at one path": (
         {"volumes": (ClaimVolume("a", "/d"), ClaimVolume("b", "/d"))},
         "--volume: /d is given more",

@@ -36,8 +36,10 @@ async def test_a_job_that_somebody_deletes_has_not_succeeded_and_says_so() -> No
         ({"fabric": "token-ring"}, "token-ring"),
         ({"labels": {"team": "a b"}}, "--label team=a b"),
         ({"grace": "soon"}, "--grace"),
+        ({"timeout": -1}, "timeout=-1; it must be more than 0"),
+        ({"timeout": float("nan")}, "timeout=nan; it must be more than 0"),
     ],
-    ids=["secret", "fabric", "label", "time"],
+    ids=["secret", "fabric", "label", "time", "no time to follow", "a time that is no number"],
 )
 def test_what_no_cluster_could_mean_is_refused_before_one_is_started(
     options: dict[str, Any], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.scheduling.pod_requests import GPU
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
+from shunter.argument_types import typed
 from shunter.cluster.node.content.expansion import literal
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode, StoredCode
 from shunter.launch.copied_job import copied_job
@@ -61,6 +62,7 @@ _MPIRUN = (MPIRUN, "--allow-run-as-root", "--hostfile", f"{HOST_FILE_DIRECTORY}/
 """Open MPI 5 does not read the variable that names the file of hosts."""
 
 
+@typed
 def launch(options: LaunchOptions, code: Code, runtime: Runtime, *, name: str, namespace: str) -> list[Json]:
     """The ConfigMaps, if the code is packed, the job's own TrainingRuntime, if it needs one, and then the TrainJob, as `kubectl
     apply` takes them. InputError for a runtime that cannot start the program, and for volumes at paths that others have."""

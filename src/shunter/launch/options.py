@@ -119,7 +119,13 @@ class LaunchOptions:
 
     def __post_init__(self) -> None:
         require_types(LaunchOptions, vars(self))
-        for option, value, least in (("--nodes", self.nodes, 1), ("--gpus", self.gpus, 0), ("--procs", self.procs, 1)):
+        for option, value, least in (
+            ("--nodes", self.nodes, 1),
+            ("--gpus", self.gpus, 0),
+            ("--procs", self.procs, 1),
+            ("--grace", self.grace_seconds, 1),
+            ("--deadline", self.deadline_seconds, 1),
+        ):
             _require_number(option, value, least)
         require_restarts(self.restarts)
         for option, amount in (("--cpus", self.cpus), ("--memory", self.memory)):
@@ -141,7 +147,7 @@ class LaunchOptions:
                 raise InputError(f"--queue {self.queue} and --label {QUEUE_LABEL} both name a queue.", "Leave one of them out.")
         if self.resume:
             _require_name(f"--resume {self.resume!r}", self.resume)
-        names = [str(variable["name"]) for variable in self.environment]
+        names = [str(variable.get("name", "")) for variable in self.environment]
         for name in names:
             _require(f"--env {name!r}", environment_name_faults(name), "Write it like KEY=VALUE.")
             if names.count(name) > 1:

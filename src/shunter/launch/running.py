@@ -84,6 +84,8 @@ def run(
     """
     if bool(program) == bool(module):
         raise InputError(f"run: program={program!r} and module={module!r}.", "Name one of the two.")
+    if timeout is not None and not timeout > 0:
+        raise InputError(f"run: timeout={timeout}; it must be more than 0.", "Leave it out to follow the job until it ends.")
     chosen, root = program_of(str(program), module=module, arguments=args, workdir=str(workdir), is_in_image=no_code)
     if mlflow == LOCAL:
         raise InputError(

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from shunter.argument_types import typed
 from shunter.errors import InputError
 from shunter.launch.code.delivery import PackedCode
 from shunter.launch.code.files import IGNORE_FILE, VENV_MARK, is_ignored, never_sent, selection
@@ -26,6 +27,7 @@ FILES_LIMIT = 20_000
 """Files, but for those of directories that are left out: a directory of more was not meant, as a home directory."""
 
 
+@typed
 def packed_code(root: Path, program: Program | None = None) -> PackedCode:
     """The files of a directory that travel, packed. InputError when they are too many bytes, when one cannot be read or is a link
     out of the directory, and when the program itself would not travel."""
