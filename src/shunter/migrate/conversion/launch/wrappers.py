@@ -147,6 +147,9 @@ def unwrapped(words: Sequence[Argument]) -> UnwrappedCommand:
         options, inner, _ = parsed(inner, wrapper.form)
         if name == "env" and (text := options.get("split-string") or options.get("S")):
             inner = (*_split(text.value, inner), *inner)
+        if name == "uv" and (module := options.get("module") or options.get("m")):
+            spot = module.words[0].spot
+            inner = (Argument("python", spot._replace(is_exact=False)), Argument("-m", spot), *inner)
         inner = inner[wrapper.operands :]
         while name in {"env", "sudo"} and inner and _ASSIGNMENT.match(inner[0].value):
             variable, _, value = inner[0].value.partition("=")
