@@ -297,6 +297,29 @@ def _spread_errors(constraints: list[Json], field: str) -> list[FieldError]:
         if otherwise not in ("DoNotSchedule", "ScheduleAnyway"):
             errors.append(unsupported(f"{here}.whenUnsatisfiable", otherwise, ["DoNotSchedule", "ScheduleAnyway"]))
         errors += selector_errors(constraint.get("labelSelector"), f"{here}.labelSelector")
+        errors += _spread_domain_errors(constraint, otherwise, here)
+        pair = (constraint.get("topologyKey", ""), otherwise)
+        if any(pair == (one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) for one in constraints[index + 1 :]):
+            errors.append(duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", "{{{}, {}}}".format(*pair)))
+    return errors
+
+
+def _spread_domain_errors(constraint: Json, otherwise: str, field: str) -> list[FieldError]:
+    """How many domains there have to be at least, and which nodes count."""
+    errors: list[FieldError] = []
+    domains = constraint.get("minDomains")
+    if domains is not None and domains <= 0:
+        errors.append(invalid(f"{field}.minDomains", domains, "must be greater than zero"))
+    if domains is not None and otherwise != "DoNotSchedule":
+        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {otherwise}"
+        errors.append(invalid(f"{field}.minDomains", domains, detail))
+    errors += [
+        unsupported(f"{field}.{name}", constraint[name], ["Honor", "Ignore"])
+        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy")
+        if constraint.get(name) not in (None, "Honor", "Ignore")
+    ]
+    if constraint.get("matchLabelKeys") and "labelSelector" not in constraint:
+        errors.append(forbidden(f"{field}.matchLabelKeys", "must not be specified when labelSelector is not set"))
     return errors
 
 
