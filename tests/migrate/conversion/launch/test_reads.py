@@ -294,6 +294,14 @@ MENTIONS = {
     "python t.py --rank (uname -n)[-1]": [LAST],
     "RANK := $(shell hostname | cut -d- -f3)": [DECIDES],
     "p = `hostname`.split('-')[0]": [DECIDES],
+    "local h = io.popen('hostname'):read('*l'); run(h:match('%d+$'))": [DECIDES],
+    "local h = io.popen('hostname'):read('*l')": [SHOWS],
+    "const part = execSync('uname -n').toString().split('-').pop()": [DECIDES],
+    "my $r = (split /-/, qx(hostname))[-1];": [LAST],
+    "r = %x(hostname)[/[0-9]+$/]": [LAST],
+    'rank <- as.integer(sub(".*-", "", Sys.info()[["nodename"]]))': [DECIDES],
+    'part <- as.integer(str_extract(system("hostname", intern = TRUE), "[0-9]+$"))': [LAST],
+    "exec(hostname, port); run('hostname.sh')": [],
 }
 
 

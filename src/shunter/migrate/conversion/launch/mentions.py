@@ -20,11 +20,15 @@ _HOST_NAME = (
     # A substitution of fish; of other languages a parameter, or a condition.
     r"|(?<![\w$.)\]])(?<!\bif )(?<!\bwhile )(?<!\bswitch )(?<!\bfunction )(?<!\bcatch )(?<!\bprint )"
     r"\((?:hostname|uname\s+-n)(?=\s*\)(?!\s*=>)|\s+-\w|\s*\|(?!\|))"
+    # A command that another language starts: io.popen('hostname'), execSync("uname -n"), qx(hostname).
+    r"|(?:popen|system2?|exec\w{0,20}|spawn\w{0,20}|\brun|\bcapture)\s?[({]\s?\[?[\"'](?:hostname|uname\s+-n)(?=[\"' |])"
+    r"|(?:\bqx|%x)\s?[({\[/|!]\s?(?:hostname|uname\s+-n)\b"
     r"|/etc/hostname\b|/proc/sys/kernel/host[\w*?]+"
 )
 _CUT_WORDS = late_pattern(
     r"split|partition\(|substr|\bre\.|\[-?\d|\bint\(|[=!]=|=~|\bin\b|endsWith|startsWith|endswith|startswith|match|test\("
-    r"|\$NF|\\d|\[0-9\]|\[\[:digit:\]\]|\bsed\b|\bcut\b|\btr\b|hash|crc|##|%%|\$\{\w+[:#%/]|slice\(|pop\(|capture"
+    r"|\bg?sub\(|\bstr_\w+\(|\bregmatches\(|%d\+|\$NF|\\d|\[0-9\]|\[\[:digit:\]\]|\bsed\b|\bcut\b|\btr\b|hash|crc"
+    r"|##|%%|\$\{\w+[:#%/]|slice\(|pop\(|capture"
 )
 _ENVIRONMENT = late_pattern(r"\bENVIRON\b|%ENV\b|\bENV\.\w|\bprocess\.env\b|\benviron\b")
 """What holds all variables."""

@@ -53,6 +53,7 @@ def ids(command: list[str]) -> set[str]:
         f"for p in $({PODS}); do N=$((N + 1)); done; export WORLD_SIZE=$N",
         f"RANK=$({PODS} | sort | grep -n $POD_NAME | cut -d: -f1)",
         "WORLD_SIZE=$(kubectl get pods | grep -c bert-worker)",
+        "i=0; while kubectl get pod $NAME-worker-$i; do ((i++)); done; export WORLD_SIZE=$i",
         "WORLD_SIZE=$(kubectl get pods -o name | grep worker | wc -l)",
         "NNODES=$(kubectl get pytorchjob bert -o jsonpath='{.spec.pytorchReplicaSpecs.Worker.replicas}')",
         "BATCH_SIZE=$(curl -s $API/apis/kubeflow.org/v1/namespaces/training/pytorchjobs/bert | jq .spec.x.replicas)",
@@ -83,6 +84,7 @@ def test_a_number_of_what_a_shell_asks_for_is_refused(text: str) -> None:
         f'import subprocess\nworld_size = int(subprocess.check_output("{PODS} | wc -l", shell=True))',
         'out = check_output(["kubectl", "get", "pods", "-l", "training.kubeflow.org/job-name"])\nnum_nodes = len(out.split())',
         'pods = v1.list_namespaced_pod(\n    "n",\n    label_selector="training.kubeflow.org/job-name",\n)\nnnodes = len(pods)',
+        'w = Watch().stream(v1.list_namespaced_pod, label_selector="training.kubeflow.org/job-name")\nnnodes = len(list(w))',
         f"print 'of Python 2'\nworld_size = len({LISTED})",
     ],
 )

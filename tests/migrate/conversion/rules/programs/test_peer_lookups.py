@@ -51,6 +51,7 @@ def decided(command: list[str]) -> bool:
         "/usr/bin/getent hosts bert-worker",
         "N=`getent ahosts $PEERS | awk 'END{print NR}'`",
         "for h in $(getent ahosts $PEERS | sort -u); do echo $h >> hosts; done",
+        "dig +short $PEERS | sort -u > /job/hosts",
         "for h in $(getent ahosts $PEERS | awk '{print $1}' | sort -u); do N=$((N+1)); done",
         "for h in `dig +short $PEERS | sort -nu`; do echo $h; done",
         'P=$(getent ahosts $PEERS)\necho "$P" | wc -l',
@@ -113,6 +114,8 @@ def test_python_that_counts_peers_is_told_of(code: str) -> None:
         "for h in $(getent ahosts $PEERS); do echo $h; done | sort -u",
         "for h in $(getent ahosts $OUT | sort -u); do echo $h; done",
         "IP=$(getent ahosts $STORE | sort -u)",
+        "dig +short $STORE | sort -u > /dev/stderr",
+        "dig +short $REDIS_HOST | sort -u > /tmp/redis",
         "getent hosts $STORE; ls | wc -l",
     ],
 )

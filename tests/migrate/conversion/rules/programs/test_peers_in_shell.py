@@ -15,6 +15,7 @@ COUNT = "$(getent ahosts peers | wc -l)"
     ("text", "number"),
     [
         (f"WORLD_SIZE={COUNT}", "WORLD_SIZE"),
+        ("i=0; while getent hosts peer-$i > /dev/null; do i=$((i + 1)); done; torchrun --nnodes=$i t.py", "nnodes"),
         (f"N={COUNT}\nM=$N\nexport NNODES=$((M + 1))", "NNODES"),
         (f"torchrun --nnodes=1:{COUNT} train.py", "nnodes"),
         (f'torchrun --nnodes "{COUNT}" train.py', "nnodes"),
@@ -73,6 +74,8 @@ def test_a_number_that_is_made_of_the_answers(text: str, number: str) -> None:
     [
         f"cat <<EOF\nWORLD_SIZE={COUNT}\nEOF",
         f'echo "world_size={COUNT}" >&2',
+        "i=0; until getent hosts peer > /dev/null; do i=$((i + 1)); done; torchrun --nnodes=$i t.py",
+        "i=0; while ! getent hosts peer > /dev/null; do i=$((i + 1)); done; torchrun --nnodes=$i t.py",
         f'logger "nnodes={COUNT}"',
         f"N={COUNT}; echo $N; N=4; torchrun --nnodes=$N train.py",
         f"N={COUNT}; echo $N\nread -r N < /etc/nnodes\ntorchrun --nnodes=$N train.py",

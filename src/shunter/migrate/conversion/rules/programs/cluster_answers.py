@@ -41,4 +41,5 @@ def answers_a_number(written: str) -> bool:
 
 def calls_cluster(node: ast.Call, name: str) -> bool:
     """Whether the call, of the function of that name, asks for such objects."""
-    return bool(_CALLS.match(name)) or (name in _GETTERS and bool(_ARGUMENT.search(ast.unparse(node))))
+    is_watch = name == "stream" and bool(node.args) and bool(_CALLS.search(ast.unparse(node.args[0])))
+    return bool(_CALLS.match(name)) or is_watch or (name in _GETTERS and bool(_ARGUMENT.search(ast.unparse(node))))

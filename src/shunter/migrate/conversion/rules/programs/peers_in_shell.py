@@ -54,6 +54,8 @@ _COUNTER = late_pattern(
 _MATCHER = late_pattern(r"grep[ \t]")
 _CONDITION = late_pattern(r"\b(?:if|elif|while|until)[ \t]+(?:![ \t]*)?\Z")
 """What stands before a program that is asked only whether it fails."""
+_WHILE = late_pattern(r"\bwhile[ \t]+\Z")
+"""What stands before one that is asked again until it fails: how often is a count."""
 _DISTINCT = late_pattern(r"sort[ \t]+-\w*u")
 _FIRST_LINE = late_pattern(
     r"(?:head|tail)[ \t]+-(?:n[ \t]*)?1\b|sed[ \t]+(?:-n[ \t]+)?[\"']?1[pq]|.*\bNR[ \t]*==[ \t]*1\b", re.DOTALL
@@ -132,7 +134,11 @@ class _Shell(msgspec.Struct):
                 self._within(inner, begin, NOTHING)
             if command.words and program(command.words[0]) in _READERS:
                 loops.reads(command, piped)
+            elif answers(out) and _WHILE.search(self.text, max(command.start - _NEAR, 0), command.start):
+                loops.reads(command, out)
             written = {name: out for word in command.outputs if (name := word.literal)}
+            if any(not is_device(word) for word in command.outputs):
+                self.found.listed |= answers(out) & self.distinct
             self.files |= written
             piped = out if is_piped else NOTHING
             printed |= NOTHING if is_piped or written else out
@@ -387,7 +393,7 @@ class _Loops:
             yield self._waiting.pop()
 
     def reads(self, command: shell.Command, piped: Values) -> None:
-        """The command is the condition of a loop, and reads what is piped to it."""
+        """The command is the condition of a loop, and reads what is piped to it, or asks for one after the other."""
         if self._waiting and piped:
             loop = self._waiting[-1]
             self.over[loop.start] = frozenset(one for one in piped if not one.is_number)
