@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from migrate.conversion.rules.test_indirect_reads import python, shell
+from migrate.conversion.rules.test_indirect_reads import converted, python, shell
 from shunter.api.meta import Json
 from shunter.migrate.conversion.input_context import context_of
 from shunter.migrate.conversion.one_job import convert
@@ -84,6 +84,9 @@ def test_a_number_of_what_a_shell_asks_for_is_refused(text: str) -> None:
         f'import subprocess\nworld_size = int(subprocess.check_output("{PODS} | wc -l", shell=True))',
         'out = check_output(["kubectl", "get", "pods", "-l", "training.kubeflow.org/job-name"])\nnum_nodes = len(out.split())',
         'pods = v1.list_namespaced_pod(\n    "n",\n    label_selector="training.kubeflow.org/job-name",\n)\nnnodes = len(pods)',
+        'pods = v1.list_namespaced_pod(ns).items\nworld_size = len([p for p in pods if "-worker-" in p.metadata.name])',
+        'n = 0\nfor p in v1.list_namespaced_pod(ns).items:\n    if "-worker-" in p.metadata.name:\n        n += 1\nnnodes = n',
+        'key = "training.kubeflow.org/job-name"\nnnodes = len([p for p in v1.list_namespaced_pod(ns).items if mine(p, key)])',
         'w = Watch().stream(v1.list_namespaced_pod, label_selector="training.kubeflow.org/job-name")\nnnodes = len(list(w))',
         f"print 'of Python 2'\nworld_size = len({LISTED})",
     ],
@@ -101,6 +104,8 @@ def test_a_number_of_what_python_asks_for_is_refused(code: str) -> None:
         shell("NNODES=$(kubectl get nodes -o name | wc -l); python train.py"),
         shell("NNODES=$(kubectl get pods -l app=bert -o name | wc -l); python train.py"),
         shell("NNODES=$(kubectl get pods -l $APP -o name | wc -l); python train.py"),
+        shell("NNODES=$(kubectl get pods -o name | grep -c bert); python train.py"),
+        shell("N=$(kubectl get pods -o name | wc -l); torchrun --nnodes=$N --master-addr=$MASTER_ADDR --master_port=29500 t.py"),
         shell("NUM_WORKERS=$(kubectl get pods -l $OTHER -o name | wc -l); python train.py"),
         shell("until kubectl get pods -l app=redis | grep -q Running; do sleep 1; done; torchrun --nnodes=3 t.py"),
         shell("BATCH_SIZE=$(kubectl get configmap batch -o jsonpath={.data.size}); python train.py"),
@@ -113,6 +118,12 @@ def test_a_number_of_what_python_asks_for_is_refused(code: str) -> None:
 )
 def test_a_request_that_decides_nothing_or_is_for_others_is_at_most_a_warning(command: list[str]) -> None:
     assert ids(command) == {"HOST012"}
+
+
+def test_a_role_that_pods_of_v2_are_called_by_finds_as_many_pods() -> None:
+    command = shell("WORLD_SIZE=$(kubectl get pods -o name | grep -c -- -worker-)\npython train.py")
+    assert "HOST030" in {one.topic.id for one in converted(command).findings}
+    assert "HOST030" not in {one.topic.id for one in converted(command, "TFJob").findings}
 
 
 def test_labels_of_v1_that_pods_keep_find_as_many_pods() -> None:

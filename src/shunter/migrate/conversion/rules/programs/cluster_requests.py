@@ -176,8 +176,13 @@ def _differs(draft: Draft, text: Text, start: int, rules: list[scan_text.Rule], 
         key, is_known = resolved(text, match["key"])
         is_open = not is_known or (key == match["key"] and key.isidentifier()) or bool(VARIABLE.search(key))
         return "it selects by labels that are not known here" if is_open and is_sure and not draft.options.v1_labels else ""
-    roles = "|".join(role.lower() for role in draft.job.replicas)
-    if match := re.search(rf"(?<=-)(?:{roles})(?![a-z])|\bgrep\b[^|\n]{{0,100}}\b(?:{roles})\b", whole):
+    # What the program asks of each pod that was found.
+    if any(rule.topic is scan_text.LABEL and rule.pattern.search(text.code) for rule in rules):
+        return "it looks at labels of v1, which no pod of v2 has"
+    roles = "|".join(role.lower() for role in draft.job.replicas if role.lower() not in {group.name for group in draft.groups})
+    in_command = rf"(?<!-)-(?:{roles})(?![a-z_])|\bgrep\b[^|\n]{{0,100}}\b(?:{roles})\b"
+    in_code = rf"[\"'][\w.{{}}-]{{0,60}}(?<!-)-(?:{roles})-?\d{{0,4}}[\"']"
+    if roles and (match := re.search(in_command, whole) or re.search(in_code, text.code)):
         return f"{match[0]} is in no pod's name in v2"
     return ""
 
