@@ -53,6 +53,12 @@ _REFERENCE = late_pattern(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _DATA = frozenset({
     ".cfg", ".conf", ".csv", ".ini", ".ipynb", ".json", ".md", ".properties", ".toml", ".tsv", ".txt", ".xml", ".yaml", ".yml",
 })  # fmt: skip
+_PROGRAMS = frozenset({
+    ".awk", ".cjs", ".csh", ".fish", ".go", ".java", ".jl", ".js", ".lua", ".mjs", ".mk", ".nu", ".php", ".pl", ".ps1", ".r",
+    ".rb", ".scala", ".tcl", ".tcsh", ".ts",
+})  # fmt: skip
+_RUN_BY_NAME = frozenset({"makefile", "gnumakefile", "justfile", "rakefile", "snakefile", "procfile"})
+"""Files that programs look for by their names, in small letters."""
 
 
 class PodRead(NamedTuple):
@@ -114,6 +120,9 @@ def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
     for _, words in _commands(container):
         for path, word in words:
             found.setdefault(("", path, -1), (word, Spot(path, 0, len(word), is_item=True)))
+    for place, file in mounted_files(container, volumes, objects.get).items():
+        if _is_of_another_language(PurePosixPath(place), file.text):
+            found.setdefault((file.spot.file, file.spot.path, -1), (file.text, file.spot))
     return tuple(found.values())
 
 
@@ -190,6 +199,11 @@ def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: 
         if (file.spot.file, file.spot.path) not in known:
             search = insertions if PurePosixPath(place).suffix in _DATA else mentions
             yield from (_at(read, file.text, file.spot) for read in search(file.text, variables))
+
+
+def _is_of_another_language(place: PurePosixPath, text: str) -> bool:
+    """Whether a mounted file is a program that no reader here understands: rules search it for words."""
+    return place.suffix.lower() in _PROGRAMS or place.name.lower() in _RUN_BY_NAME or text.startswith("#!")
 
 
 def _known_to(container: Json, text: str, variables: Mapping[str, str]) -> Mapping[str, str]:

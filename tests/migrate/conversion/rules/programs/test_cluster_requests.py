@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from migrate.conversion.rules.jobs_with_config_map import with_config_map
 from migrate.conversion.rules.test_indirect_reads import converted, python, shell
 from shunter.api.meta import Json
 from shunter.migrate.conversion.input_context import context_of
@@ -146,3 +147,13 @@ def test_endpoints_of_a_service_of_the_input_are_known_by_what_it_selects(select
     service: Json = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"selector": selector}}
     command = shell("NNODES=$(kubectl get endpoints trainers -o json | jq '[.subsets[].addresses[]] | length')")
     assert ("HOST030" in {topic for topic, _ in told(command, service=service)}) == is_told
+
+
+@pytest.mark.parametrize("file", ["Makefile", "count.js", "run.PL", "start"])
+def test_mounted_programs_of_other_languages_are_searched(file: str) -> None:
+    container = {"command": ["make"], "volumeMounts": [{"name": "code", "mountPath": "/code"}]}
+    data = {file: f"{'#!/usr/bin/env x' if file == 'start' else ''}\nN = `{PODS}`", "notes.txt": PODS}
+    volumes = [{"name": "code", "configMap": {"name": "settings"}}]
+    conversion = with_config_map(container, {"data": data}, volumes=volumes)
+    (found,) = (one for one in conversion.findings if one.topic.id == "HOST012")
+    assert file in found.message
