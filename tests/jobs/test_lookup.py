@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from fault_transport import FaultTransport, Refuse
 from shunter.api.meta import Json
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
 from shunter.jobs.lookup import all_jobs, find, own_pods, resource_of_kind
+from shunter.kube.client import Client
+from shunter.kube.errors import Forbidden
+from shunter.operator.overview import SHOWN_RESOURCES
 from stored_objects import StoredObjects
 
 
@@ -55,6 +59,30 @@ async def test_a_name_of_another_namespace_is_refused_with_the_namespace_that_ha
     with pytest.raises(InputError, match="there is no job 'pytorchjob/llama' in namespace taem") as refusal:
         await find(BOTH.client, "pytorchjob/llama", "taem")
     assert refusal.value.remedy == "List them with: shunter jobs"
+
+
+def may_not_list(*resources: Resource) -> Client:
+    transport = FaultTransport(BOTH)
+    for resource in resources:
+        transport.inject(Refuse(403, "Forbidden"), path=f"/{resource.plural}", times=10**6)
+    return Client(transport)
+
+
+async def test_kinds_that_may_not_be_listed_are_left_out_and_told() -> None:
+    told: list[str] = []
+    found = await all_jobs(may_not_list(PYTORCH_JOBS, JOBS), "team", on_refusal=told.append)
+    assert [job["metadata"]["name"] for _, job in found] == ["bert", "llama"]
+    assert [text.partition(":")[0] for text in told] == ["PyTorchJobs are left out", "Jobs of batch/v1 are left out"]
+    assert (await find(may_not_list(PYTORCH_JOBS), "bert", "team"))[0] == TRAIN_JOBS
+    with pytest.raises(InputError, match="there is no job 'x' in namespace team of a kind that you may list"):
+        await find(may_not_list(PYTORCH_JOBS), "x", "team")
+
+
+async def test_somebody_who_may_list_no_training_job_is_refused() -> None:
+    with pytest.raises(Forbidden):
+        await all_jobs(may_not_list(*(resource for resource in SHOWN_RESOURCES if resource != JOBS)), "team")
+    with pytest.raises(Forbidden):
+        await find(may_not_list(TRAIN_JOBS), "llama", "team", among=[TRAIN_JOBS])
 
 
 async def test_of_kubernetes_own_jobs_only_those_with_ranks_are_listed() -> None:

@@ -25,24 +25,33 @@ def ignore(_: str) -> None:
 async def all_jobs(
     client: Client, namespace: str, among: Sequence[Resource] = (), *, on_refusal: OnRefusal = ignore
 ) -> list[tuple[Resource, Json]]:
-    """Jobs of all kinds, or of those in `among`."""
+    """Jobs of all kinds, or of those in `among`. Kinds that may not be listed are left out; Forbidden if that are all but Jobs of
+    batch/v1."""
     resources = among or SHOWN_RESOURCES
-    found = await asyncio.gather(*(jobs_of(client, resource, namespace, on_refusal=on_refusal) for resource in resources))
-    return [(resource, job) for resource, jobs in zip(resources, found, strict=True) for job in jobs]
+    found = await asyncio.gather(*(_unless_forbidden(client, resource, namespace) for resource in resources))
+    refused = [(resource, error) for resource, error in zip(resources, found, strict=True) if isinstance(error, Forbidden)]
+    if refused and {JOBS, *(resource for resource, _ in refused)} >= set(resources):
+        raise refused[0][1]
+    for resource, error in refused:
+        on_refusal(f"{resource.kind}s{' of batch/v1' if resource == JOBS else ''} are left out: {error.message}")
+    listed = ((resource, jobs) for resource, jobs in zip(resources, found, strict=True) if not isinstance(jobs, Forbidden))
+    return [(resource, job) for resource, jobs in listed for job in jobs]
 
 
-async def jobs_of(client: Client, resource: Resource, namespace: str, *, on_refusal: OnRefusal = ignore) -> list[Json]:
+async def _unless_forbidden(client: Client, resource: Resource, namespace: str) -> list[Json] | Forbidden:
+    try:
+        return await jobs_of(client, resource, namespace)
+    except Forbidden as error:
+        return error
+
+
+async def jobs_of(client: Client, resource: Resource, namespace: str) -> list[Json]:
     """The jobs of one kind; none if the cluster does not serve it. Of Jobs of batch/v1 only Indexed ones that do not belong to
-    another object, and none if they may not be listed."""
+    another object."""
     selector = NOT_OF_JOBSETS if resource == JOBS else ""
     try:
         page = await client.list(resource, namespace, label_selector=selector)
     except NotFound:
-        return []
-    except Forbidden as error:
-        if resource != JOBS:
-            raise
-        on_refusal(f"Jobs of batch/v1 are left out: {error.message}")
         return []
     jobs = [resource.typed(item) for item in page.items]
     return [job for job in jobs if has_ranks(job) and stands_alone(job)] if resource == JOBS else jobs
@@ -53,7 +62,10 @@ async def find(
 ) -> tuple[Resource, Json]:
     """The only job of this name, of the kinds in `among` if there are any. InputError if there is none (with the namespace that
     has one, or a similar name), or more than one."""
-    jobs = await all_jobs(client, namespace, among, on_refusal=on_refusal)
+    refusals: list[str] = []
+    jobs = await all_jobs(client, namespace, among, on_refusal=refusals.append)
+    for refusal in refusals:
+        on_refusal(refusal)
     matches = _named(requested, jobs)
     if len(matches) == 1:
         return matches[0]
@@ -63,7 +75,8 @@ async def find(
         elsewhere = await _elsewhere(client, requested, among) if namespace else []
         close = nearest(requested.rpartition("/")[2], [job["metadata"]["name"] for _, job in jobs])
         remedy = f"Add -n {' or -n '.join(elsewhere)}." if elsewhere else did_you_mean(close, "List them with: shunter jobs")
-        raise InputError(f"there is no {what} {requested!r} {where}.", remedy)
+        listed = " of a kind that you may list" if refusals else ""
+        raise InputError(f"there is no {what} {requested!r} {where}{listed}.", remedy)
     name = matches[0][1]["metadata"]["name"]
     titles = ", ".join(f"{resource.kind.lower()}/{name} -n {job['metadata']['namespace']}" for resource, job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one of them like this.")
