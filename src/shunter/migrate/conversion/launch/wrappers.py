@@ -18,6 +18,8 @@ class _Wrapper(NamedTuple):
     """Subcommands, one of which must come first: `run` of `uv run`."""
     operands: int = 0
     """Words of its own before the program: the duration of `timeout`."""
+    is_behind_dashes: bool = False
+    """Whether the program follows `--`, after words of any kind: `wait-for-it.sh db:5432 -t 30 -- python train.py`."""
 
 
 _WRAPPERS: dict[str, _Wrapper] = {
@@ -110,6 +112,15 @@ _WRAPPERS: dict[str, _Wrapper] = {
     "pdm": _Wrapper(syntax("p project venv"), verbs=("run",)),
     "pixi": _Wrapper(syntax("e environment m manifest-path w workspace color auth-file"), verbs=("run",)),
     "hatch": _Wrapper(verbs=("run",)),
+    "strace": _Wrapper(syntax("a b e E I o O p P s S u U X attach output trace signal status user env string-limit")),
+    "ltrace": _Wrapper(syntax("a A D e F l n o p s u w x align output library where")),
+    "perf": _Wrapper(syntax("e event o output F freq c count G call-graph p pid t m r repeat"), verbs=("record", "stat")),
+    "flock": _Wrapper(syntax("w timeout wait E conflict-exit-code"), operands=1),
+    "dockerize": _Wrapper(syntax("wait timeout template stdout stderr delims env wait-http-header wait-retry-interval poll")),
+    **dict.fromkeys(
+        ("wait-for-it.sh", "wait-for-it", "wait-for", "dotenv", "doppler", "chamber", "infisical", "op", "aws-vault"),
+        _Wrapper(is_behind_dashes=True),
+    ),
 }
 
 
@@ -140,6 +151,11 @@ def unwrapped(words: Sequence[Argument]) -> UnwrappedCommand:
         if wrapper is None:
             break
         inner = rest[1:]
+        if wrapper.is_behind_dashes:
+            dashes = next((place for place, word in enumerate(inner) if word.value == "--"), None)
+            if dashes is None:
+                break
+            inner = inner[dashes:]
         if wrapper.verbs:
             if not inner or inner[0].value not in wrapper.verbs:
                 break
