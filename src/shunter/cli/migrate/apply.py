@@ -58,7 +58,7 @@ def apply(
     context: ContextOption = "",
     waves: WaveOption = None,
     finalize: Annotated[
-        bool, typer.Option("--finalize", help="Only remove the freeze and the v1 definitions that are no longer needed.")
+        bool, typer.Option("--finalize", help="Only remove the freeze and v1's CRDs that are no longer needed.")
     ] = False,
     journal: JournalOption = None,
     dry_run: DryRunOption = False,
@@ -202,7 +202,7 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             if dry_run or not (to_delete or unfreeze_steps):
                 say("nothing was changed")
                 return len(to_delete) == len(found)
-            what = f"{len(to_delete)} definitions of v1{' and the freeze' if unfreeze_steps else ''}"
+            what = f"{len(to_delete)} CRDs of v1{' and the freeze' if unfreeze_steps else ''}"
             confirm(f"Delete {what} from {target.description}?", yes=yes)
             with MovingScreen() as screen, journal_of(plan, path, journal, client) as written:
                 await written.load()

@@ -18,9 +18,9 @@ TOPIC = Topic(
     grade="D",
     explanation=(
         "Helm keeps manifests of releases in Secrets. While such a manifest contains v1 jobs, the release can be neither "
-        "upgraded nor uninstalled after the v1 definitions are deleted: it fails with 'unable to build kubernetes objects'."
+        "upgraded nor uninstalled after the CRDs of v1 are deleted: it fails with 'unable to build kubernetes objects'."
     ),
-    remedy="Upgrade the release with a chart that creates TrainJobs. Until then the v1 definitions stay (apply --finalize).",
+    remedy="Upgrade the release with a chart that creates TrainJobs. Until then the CRDs of v1 stay (apply --finalize).",
     effort=3,
     upstream="helm/helm-mapkubeapis#12",
 )

@@ -13,7 +13,7 @@ from shunter.migrate.moving.v1_definitions import V1, V1_DEFINITIONS
 
 TOPIC = Topic(
     id="READY002",
-    title="the v1 definitions are intact",
+    title="the CRDs of v1 are intact",
     severity="warning",
     change="manual",
     grade="D",
