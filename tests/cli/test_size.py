@@ -109,7 +109,7 @@ def test_manifests_are_objects_and_holes_are_told_apart_from_them() -> None:
         "LimitRange",
         "TrainJob",
     ]
-    assert "hole: NodePool llm: spec.template.spec.requirements[2].values[0] is yours to name (--zone)" in done.stderr
+    assert "placeholder: NodePool llm: spec.template.spec.requirements[2].values[0] (--zone)" in done.stderr
 
 
 def test_manifests_without_holes_end_well() -> None:

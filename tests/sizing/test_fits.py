@@ -50,7 +50,7 @@ def test_eight_l40s_are_tight_for_it() -> None:
 def test_a10g_does_not_do_on_any_number_of_gpus() -> None:
     choice = best_choice(LLAMA, OPTIONS, machine("g5.48xlarge"))
     assert choice.verdict == "no"
-    assert choice.reason == "all but the states: 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)"
+    assert choice.reason == "without parameters, gradients and optimizer: 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)"
 
 
 def test_what_would_help_is_named_and_helps() -> None:

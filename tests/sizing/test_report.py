@@ -20,7 +20,8 @@ fits    1 x p5.48xlarge   8 x H100        36.9 of  76.0 GiB  45,000-61,000 token
         2 x p4d.24xlarge  8 x A100-40GB   29.4 of  38.0 GiB
             no time (MFU was measured over 1600 Gbit/s between machines, not 400); 1 would be tight: 36.9 of 38.0 GiB,
             may need up to 44.3
-no      g5.48xlarge       8 x A10G       all but the states: 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)
+no      g5.48xlarge       8 x A10G
+            without parameters, gradients and optimizer: 21.9 of 21.2 GiB, on any number of GPUs (logits 11.7)
 note    host memory: about 271 GiB per machine to load and save
 """
 NARROW = """\
@@ -34,8 +35,8 @@ fits    1 x p5.48xlarge   8 x H100        36.9 of  76.0 GiB
             no time (MFU was measured over 1600 Gbit/s between machines, not
             400); 1 would be tight: 36.9 of 38.0 GiB, may need up to 44.3
 no      g5.48xlarge       8 x A10G
-            all but the states: 21.9 of 21.2 GiB, on any number of GPUs (logits
-            11.7)
+            without parameters, gradients and optimizer: 21.9 of 21.2 GiB, on
+            any number of GPUs (logits 11.7)
 note    host memory: about 271 GiB per machine to load and save
 """
 

@@ -132,5 +132,5 @@ def _print_manifests(found: Sizing, names: NameOptions) -> None:
     print_objects(made.objects, ObjectForm.yaml)
     if made.holes:
         for hole in made.holes:
-            say(f"hole: {hole.object}: {hole.field} is yours to name ({hole.option})")
+            say(f"placeholder: {hole.object}: {hole.field} ({hole.option})")
         raise typer.Exit(UNDECIDED)

@@ -187,7 +187,8 @@ def _excess(choice: MachineChoice) -> str:
     rest = needed.total - needed.states
     if rest > usable:
         name, size = next((name, size) for name, size in needed.terms().items() if name != "states")
-        return f"all but the states: {gib(rest)} of {gib(usable)} GiB, on any number of GPUs ({name} {gib(size)})"
+        amounts = f"{gib(rest)} of {gib(usable)} GiB, on any number of GPUs ({name} {gib(size)})"
+        return f"without parameters, gradients and optimizer: {amounts}"
     return f"{gib(needed.total)} of {gib(usable)} GiB per GPU on {count(choice.gpus, 'GPU')}"
 
 
