@@ -5,7 +5,7 @@ Two versions of truth are never kept: CRDs come from the types in shunter/api, s
 package kubernetes-validate, deploy/ from shunter/install and shunter/fabrics, the command reference from the commands' help,
 their signatures for completion from the commands, the types of the web page's scripts from shunter/page/wire.py, the page on
 conformance from what tests expect, the migration's schemas and its page of findings from its types and topics, the tables of
-the page on sizing from its data and the published measurements.
+the pages on sizing from their data and the published measurements.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.survey.inventory.forms.json import schema as inventory_schema
 from shunter.migrate.survey.report.json import schema as report_schema
-from sizing_page import PAGE, sizing_page
+from sizing_page import sizing_pages
 from verb_signatures import verb_signatures
 from wire_types import wire_types
 
@@ -66,7 +66,7 @@ def generated_files() -> dict[Path, bytes]:
     files[Path("docs/embedded.md")] = embedded_page()
     files[Path("docs/migration/findings.md")] = findings_page()
     files[Path("docs/migration/before-and-after.md")] = before_and_after_page()
-    files[PAGE] = sizing_page()
+    files |= sizing_pages()
     for name, schema in (("report", report_schema()), ("inventory", inventory_schema())):
         files[Path(f"docs/migration/{name}.schema.json")] = msgspec.json.format(msgspec.json.encode(schema)) + b"\n"
     return files

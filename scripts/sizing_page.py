@@ -1,4 +1,4 @@
-"""docs/sizing.md with its tables made anew: what stands between two marks is computed, the rest is written by hand."""
+"""docs/sizing.md and docs/sizing-accuracy.md with their tables made anew: what stands between two marks is computed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ from shunter.sizing.shapes import active_count, known_models
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
-PAGE = Path("docs/sizing.md")
+PAGES = (Path("docs/sizing.md"), Path("docs/sizing-accuracy.md"))
 SEEDS = TESTS / "sizing" / "seed_rows.yaml"
 _BLOCK = re.compile(r"(<!-- made: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def sizing_page() -> bytes:
-    """The page as it should be."""
-    text = (ROOT / PAGE).read_text()
+def sizing_pages() -> dict[Path, bytes]:
+    """The pages as they should be."""
+    return {page: _page((ROOT / page).read_text()) for page in PAGES}
+
+
+def _page(text: str) -> bytes:
     return _BLOCK.sub(lambda found: f"{found[1]}{BLOCKS[found[2]]()}\n{found[3]}", text).encode()
 
 
@@ -71,7 +74,8 @@ def hit_rate() -> str:
     )
     lines = [
         f"Of {len(fits)} trainings that `shunter size` says fit, {ran} ran; on {fitted} of them the formulas were made.",
-        f"Only {out} of the rows below ran out of memory: people publish what ran, so this rate is flattering.",
+        f"Only {out} of the [measurements](sizing-accuracy.md#measurements) ran out of memory: people publish what ran,",
+        "so this rate is flattering.",
         f"Of {len(held_out)} measurements on which the formulas were not fitted, {within} lie within the band;",
         f"half of the errors are at most {errors[(len(errors) - 1) // 2]} %, the largest is {errors[-1]} %.",
     ]

@@ -1,4 +1,4 @@
-"""docs/sizing.md: its tables are made of the data, its commands are those of the tests."""
+"""docs/sizing.md and docs/sizing-accuracy.md: their tables are made of the data, their commands are those of the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 
 from shunter.sizing import SizeOptions, size
 
-PAGE = Path(__file__).parents[2] / "docs" / "sizing.md"
+DOCS = Path(__file__).parents[2] / "docs"
 ROWS = yaml.load(Path(__file__).with_name("seed_rows.yaml").read_text(), yaml.CSafeLoader)
 
 
@@ -27,7 +27,8 @@ def test_the_python_of_the_page_works() -> None:
     assert set(result.needs.memory.terms()) == {"states", "logits", "unsharded", "activations", "recomputation"}
 
 
-def test_every_made_block_of_the_page_is_full() -> None:
-    blocks = re.findall(r"<!-- made: ([a-z-]+) -->\n(.*?)<!-- end -->", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 9
+@pytest.mark.parametrize(("page", "count"), [("sizing.md", 6), ("sizing-accuracy.md", 3)])
+def test_every_made_block_of_the_pages_is_full(page: str, count: int) -> None:
+    blocks = re.findall(r"<!-- made: ([a-z-]+) -->\n(.*?)<!-- end -->", (DOCS / page).read_text(), re.DOTALL)
+    assert len(blocks) == count
     assert all(len(content) > 50 for _, content in blocks)
