@@ -16,6 +16,7 @@ _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_HEADER_NAME = "[-A-Za-z0-9]+"
 _PORT_NAME = late_pattern(r"[-a-z0-9]+", re.ASCII)
 _PATH = "[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*"
 _HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
@@ -27,7 +28,7 @@ _IMAGE = late_pattern(
 _ENVIRONMENT_NAME = late_pattern("[ -<>-~]*")
 _COMPILED = {
     text: late_pattern(text, re.ASCII)
-    for text in (_LABEL_1123, _SUBDOMAIN_1123, _WILDCARD_1123, _LABEL_1035, _KEY_NAME, _LABEL_VALUE, _CONFIG_KEY)
+    for text in (_LABEL_1123, _SUBDOMAIN_1123, _WILDCARD_1123, _LABEL_1035, _KEY_NAME, _LABEL_VALUE, _CONFIG_KEY, _HEADER_NAME)
 }
 
 _SUBDOMAIN_SHAPE = (
@@ -177,6 +178,13 @@ def environment_name_faults(text: str) -> list[str]:
     if not _ENVIRONMENT_NAME.fullmatch(text):
         faults.append("a valid environment variable name must consist only of printable ASCII characters other than '='")
     return faults
+
+
+def header_name_faults(text: str) -> list[str]:
+    """The name of an HTTP header, as probes send it."""
+    if _fits(_HEADER_NAME, text):
+        return []
+    return [_shape_fault("a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER_NAME, "X-Header-Name")]
 
 
 def image_faults(text: str) -> list[str]:

@@ -129,7 +129,7 @@ def _owner_errors(owners: list[Json]) -> list[FieldError]:
     where = "metadata.ownerReferences"
     for owner in owners:
         version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
-        if not version.rpartition("/")[2]:
+        if not version.rpartition("/")[2] or version.count("/") > 1:
             errors.append(invalid(f"{where}.apiVersion", version, "version must not be empty"))
         for name, value in (("kind", kind), ("name", owner.get("name", "")), ("uid", owner.get("uid", ""))):
             if not value:

@@ -13,6 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.names import (
     config_key_faults,
     environment_name_faults,
+    header_name_faults,
     label_faults,
     port_faults,
     port_name_faults,
@@ -20,8 +21,9 @@ from shunter.api.names import (
 )
 from shunter.api.scheduling.pod_requests import may_overcommit
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
+from shunter.cluster.apiserver.builtin.pod.security_rules import container_security_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import relative_path_errors
-from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors
+from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors, huge_page_errors
 from shunter.cluster.apiserver.field_rules import faults, negative, one_of, unsupported
 
 _ENVIRONMENT_FIELDS = [
@@ -39,7 +41,7 @@ _PROTOCOLS = ["SCTP", "TCP", "UDP"]
 _PULL_POLICIES = ["Always", "IfNotPresent", "Never"]
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_MAX_ID = 2**31 - 1
+_PROPAGATIONS = ["Bidirectional", "HostToContainer", "None"]
 
 
 class PodContext(NamedTuple):
@@ -49,6 +51,8 @@ class PodContext(NamedTuple):
     claims: set[str]
     grace_period: int | None
     restart_policy: str
+    host_users: bool
+    """Whether its users are those of the machine, as they are by default."""
 
 
 def container_errors(containers: list[Json] | None, pod: PodContext, field: str) -> list[FieldError]:
@@ -106,13 +110,9 @@ def resource_errors(resources: Json, claims: set[str], field: str) -> list[Field
     errors: list[FieldError] = []
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for name, amount in limits.items():
-        errors += container_resource_name_errors(name, f"{field}.limits[{name}]") + amount_errors(
-            name, amount, f"{field}.limits[{name}]"
-        )
+        errors += _amount_errors(name, amount, f"{field}.limits[{name}]")
     for name, amount in requests.items():
-        errors += container_resource_name_errors(name, f"{field}.requests[{name}]") + amount_errors(
-            name, amount, f"{field}.requests[{name}]"
-        )
+        errors += _amount_errors(name, amount, f"{field}.requests[{name}]")
         overcommits = may_overcommit(name)
         if name in limits:
             if parse(amount) != parse(limits[name]) and not overcommits:
@@ -132,32 +132,9 @@ def resource_errors(resources: Json, claims: set[str], field: str) -> list[Field
     return errors
 
 
-def identity_errors(context: Json, names: tuple[str, ...], field: str) -> list[FieldError]:
-    """User and group numbers of a security context."""
-    return [
-        invalid(f"{field}.{name}", context[name], f"must be between 0 and {_MAX_ID}, inclusive")
-        for name in names
-        if name in context and not 0 <= context[name] <= _MAX_ID
-    ]
-
-
-def seccomp_errors(profile: Json | None, field: str) -> list[FieldError]:
-    """No faults where there is no profile. `localhostProfile` is for the type `Localhost` alone, which needs it: a relative path
-    without `..`."""
-    if profile is None:
-        return []
-    kind = profile.get("type", "")
-    if not kind:
-        errors = [required(f"{field}.type", "type is required when seccompProfile is set")]
-    else:
-        errors = one_of(f"{field}.type", kind, ["Localhost", "RuntimeDefault", "Unconfined"])
-    if kind == "Localhost" and "localhostProfile" not in profile:
-        errors.append(required(f"{field}.localhostProfile", "must be set when seccomp type is Localhost"))
-    elif kind == "Localhost":
-        errors += relative_path_errors(profile["localhostProfile"], f"{field}.localhostProfile")
-    elif "localhostProfile" in profile:
-        errors.append(invalid(f"{field}.localhostProfile", profile, "can only be set when seccomp type is Localhost"))
-    return errors
+def _amount_errors(name: str, amount: str, field: str) -> list[FieldError]:
+    errors = container_resource_name_errors(name, field) + amount_errors(name, amount, field)
+    return errors + huge_page_errors(name, amount, field)
 
 
 def common_errors(container: Json, pod: PodContext, field: str) -> list[FieldError]:
@@ -175,12 +152,10 @@ def common_errors(container: Json, pod: PodContext, field: str) -> list[FieldErr
     errors += _mount_errors(container, pod.volumes, field)
     errors += one_of(f"{field}.imagePullPolicy", container.get("imagePullPolicy", ""), _PULL_POLICIES)
     errors += resource_errors(container["resources"], pod.claims, f"{field}.resources")
-    context = container.get("securityContext", {})
-    errors += identity_errors(context, ("runAsUser", "runAsGroup"), f"{field}.securityContext")
-    errors += seccomp_errors(context.get("seccompProfile"), f"{field}.securityContext.seccompProfile")
-    if context.get("allowPrivilegeEscalation") is False and context.get("privileged"):
-        detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        errors.append(invalid(f"{field}.securityContext", context, detail))
+    errors += container_security_errors(
+        container.get("securityContext", {}), f"{field}.securityContext", host_users=pod.host_users
+    )
+    errors += _resize_errors(container.get("resizePolicy", []), pod.restart_policy, f"{field}.resizePolicy")
     return errors
 
 
@@ -294,6 +269,43 @@ def _mount_errors(container: Json, volumes: set[str], field: str) -> list[FieldE
                 detail = "subPathExpr and subPath are mutually exclusive"
                 errors.append(invalid(f"{here}.subPathExpr", mount["subPathExpr"], detail))
             errors += relative_path_errors(mount["subPathExpr"], f"{field}.volumeMounts.subPathExpr")
+        errors += _propagation_errors(mount, container, f"{field}.volumeMounts")
+    return errors
+
+
+def _propagation_errors(mount: Json, container: Json, field: str) -> list[FieldError]:
+    """Which mounts below it a container sees, and whether they are read-only, too."""
+    errors: list[FieldError] = []
+    propagation, recursive = mount.get("mountPropagation"), mount.get("recursiveReadOnly")
+    if propagation is not None and propagation not in _PROPAGATIONS:
+        errors.append(unsupported(f"{field}.mountPropagation", propagation, _PROPAGATIONS))
+    if propagation == "Bidirectional" and not container.get("securityContext", {}).get("privileged"):
+        detail = "Bidirectional mount propagation is available only to privileged containers"
+        errors.append(forbidden(f"{field}.mountPropagation", detail))
+    if recursive in ("Enabled", "IfPossible"):
+        if not mount.get("readOnly"):
+            errors.append(forbidden(f"{field}.recursiveReadOnly", "may only be specified when readOnly is true"))
+        if propagation not in (None, "None"):
+            detail = "may only be specified when mountPropagation is None or not specified"
+            errors.append(forbidden(f"{field}.recursiveReadOnly", detail))
+    elif recursive not in (None, "Disabled"):
+        errors.append(unsupported(f"{field}.recursiveReadOnly", recursive, ["Disabled", "Enabled", "IfPossible"]))
+    return errors
+
+
+def _resize_errors(policies: list[Json], restart_policy: str, field: str) -> list[FieldError]:
+    """What happens to the container when its resources change."""
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, policy in enumerate(policies):
+        resource, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if resource in seen:
+            errors.append(duplicate(f"{field}[{index}]", resource))
+        seen.add(resource)
+        errors += one_of(field, resource, ["cpu", "memory"])
+        errors += one_of(field, restart, ["NotRequired", "RestartContainer"])
+        if restart_policy == "Never" and restart != "NotRequired":
+            errors.append(invalid(field, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
     return errors
 
 
@@ -337,6 +349,8 @@ def _handler_errors(handler: Json, grace_period: int | None, field: str) -> list
         errors += _port_reference_errors(action.get("port", 0), f"{here}.port")
         scheme = action.get("scheme", "")
         errors += [] if scheme in ("HTTP", "HTTPS") else [unsupported(f"{here}.scheme", scheme, ["HTTP", "HTTPS"])]
+        for header in action.get("httpHeaders", ()):
+            errors += faults(f"{here}.httpHeaders", header.get("name", ""), header_name_faults(header.get("name", "")))
     elif first in ("tcpSocket", "grpc"):
         errors += _port_reference_errors(action.get("port", 0), f"{here}.port")
     elif first == "sleep" and grace_period is not None and not 0 <= action.get("seconds", 0) <= grace_period:

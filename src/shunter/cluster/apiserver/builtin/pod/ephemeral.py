@@ -45,7 +45,7 @@ def ephemeral_errors(pod: Json, old: Json | None) -> list[FieldError]:
     spec = pod["spec"]
     containers: list[Json] = spec.get("ephemeralContainers") or []
     volumes = {volume.get("name", "") for volume in spec.get("volumes") or ()}
-    context = PodContext(volumes, set(), None, spec.get("restartPolicy", ""))
+    context = PodContext(volumes, set(), None, spec.get("restartPolicy", ""), spec.get("hostUsers") is not False)
     others = {one.get("name", "") for one in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))}
     names = set(others)
     errors: list[FieldError] = []

@@ -16,12 +16,11 @@ from shunter.api.names import label_faults, label_key_faults, label_value_faults
 from shunter.cluster.apiserver.builtin.pod.container_rules import (
     PodContext,
     container_errors,
-    identity_errors,
     image_space_errors,
     init_container_errors,
     resource_errors,
-    seccomp_errors,
 )
+from shunter.cluster.apiserver.builtin.pod.security_rules import pod_security_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import volume_errors
 from shunter.cluster.apiserver.field_rules import (
     address_errors,
@@ -85,7 +84,8 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
     """A pod spec, of a pod or of a template."""
     volumes, errors = volume_errors(spec.get("volumes", []), pod_name, f"{field}.volumes")
     claims = {claim.get("name", "") for claim in spec.get("resourceClaims", ())}
-    context = PodContext(volumes, claims, spec.get("terminationGracePeriodSeconds"), spec.get("restartPolicy", ""))
+    grace_period, policy = spec.get("terminationGracePeriodSeconds"), spec.get("restartPolicy", "")
+    context = PodContext(volumes, claims, grace_period, policy, spec.get("hostUsers") is not False)
     containers = spec.get("containers") or []
     errors += container_errors(containers, context, f"{field}.containers")
     errors += init_container_errors(spec.get("initContainers", []), containers, context, f"{field}.initContainers")
@@ -96,9 +96,7 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
     errors += one_of(f"{field}.restartPolicy", spec.get("restartPolicy", ""), _RESTART_POLICIES)
     errors += one_of(f"{field}.dnsPolicy", spec.get("dnsPolicy", ""), _DNS_POLICIES)
     errors += label_errors(spec.get("nodeSelector", {}), f"{field}.nodeSelector")
-    security = spec.get("securityContext", {})
-    errors += identity_errors(security, ("fsGroup", "runAsUser", "runAsGroup"), f"{field}.securityContext")
-    errors += seccomp_errors(security.get("seccompProfile"), f"{field}.securityContext.seccompProfile")
+    errors += pod_security_errors(spec, field)
     errors += _node_affinity_errors(spec.get("affinity", {}).get("nodeAffinity", {}), f"{field}.affinity.nodeAffinity")
     for name in ("podAffinity", "podAntiAffinity"):
         errors += _pod_affinity_errors(spec.get("affinity", {}).get(name, {}), f"{field}.affinity.{name}")

@@ -6,6 +6,7 @@ Source: k8s.io/kubernetes 1.36 `apis/core/validation` and `apis/core/helper`.
 from __future__ import annotations
 
 from collections.abc import Collection
+from fractions import Fraction
 
 from shunter.api.field_errors import FieldError, invalid
 from shunter.api.formats.quantity import parse
@@ -78,6 +79,19 @@ def amount_errors(name: str, amount: str, field: str, *, whole: Collection[str] 
     if is_whole and value.denominator != 1:
         errors.append(invalid(field, amount, "must be an integer"))
     return errors
+
+
+def huge_page_errors(name: str, amount: str, field: str) -> list[FieldError]:
+    """Amounts of huge pages are multiples of the size in the name, in whole bytes."""
+    if not name.startswith("hugepages-"):
+        return []
+    try:
+        size = parse(name.removeprefix("hugepages-"))
+    except ValueError:
+        size = Fraction(0)
+    if size > 0 and size.denominator == 1 and parse(amount) % size == 0:
+        return []
+    return [invalid(field, amount, f"{amount} is not positive integer multiple of {name}")]
 
 
 def _is_extended(name: str) -> bool:
