@@ -53,3 +53,13 @@ def test_the_readme_tells_these_sizes() -> None:
     (demo, demo_download), (whole, whole_download) = SIZES["demo"], SIZES["all"]
     assert f"The demo downloads {demo_download} GB ({demo} GB on disk" in text
     assert f"the tests {whole_download} GB in all ({whole} GB on disk)" in text
+
+
+def test_readme_and_quick_start_tell_these_sizes() -> None:
+    (demo, demo_download), (everything, download) = SIZES["demo"], SIZES["all"]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    quick_start = " ".join((ROOT / "docs/quickstart.md").read_text().split())
+    assert f"downloads {demo_download} GB ({demo} GB on disk" in readme
+    assert f"the tests {download} GB in all ({everything} GB on disk)" in readme
+    assert f"a download of {demo_download} GB, {demo} GB on disk" in quick_start
+    assert f"another {download - demo_download:.1f} GB to download, {everything - demo:.1f} GB on disk" in quick_start
