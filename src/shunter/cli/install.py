@@ -15,13 +15,19 @@ from rich.text import Text
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.cli.output.console import ObjectForm, errors, note, output, print_objects, say
-from shunter.cli.target import ContextOption, KubeconfigOption, connect, is_named
+from shunter.cli.target import ContextOption, connect, is_named
 from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.install import installing, removing, values, waiting
 from shunter.install.changes import Change
 
+ClusterOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--kubeconfig", help="Cluster to install on [default: $KUBECONFIG]; required unless --context or $KUBECONFIG is set."
+    ),
+]
 InstallationOption = Annotated[str, typer.Option("-n", "--namespace", help="Namespace of the operator.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be done; change nothing.")]
 
@@ -29,7 +35,7 @@ COLOURS = {"created": "green", "changed": "yellow", "unchanged": "dim", "deleted
 
 
 def install(
-    kubeconfig: KubeconfigOption = None,
+    kubeconfig: ClusterOption = None,
     context: ContextOption = "",
     namespace: InstallationOption = "shunter-system",
     assignments: Annotated[
@@ -71,7 +77,7 @@ def install(
 
 
 def uninstall(
-    kubeconfig: KubeconfigOption = None,
+    kubeconfig: ClusterOption = None,
     context: ContextOption = "",
     namespace: InstallationOption = "shunter-system",
     crds: Annotated[bool, typer.Option("--crds", help="Also delete the CustomResourceDefinitions.")] = False,

@@ -22,7 +22,12 @@ def operator(
         list[str] | None, typer.Option(help="Serve only this kind, for example TrainJob; repeatable.", autocompletion=_kinds)
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Configuration file (config.trainer.kubeflow.org/v1alpha1).")] = None,
-    webhook_host: Annotated[str, typer.Option(help="Address that the webhook server listens on.")] = "0.0.0.0",
+    webhook_host: Annotated[
+        str,
+        typer.Option(
+            help="Address that the webhook server listens on and, with --register-webhooks, at which the API server calls it."
+        ),
+    ] = "0.0.0.0",
     webhook_port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the webhook server; 0 picks a free one.")] = 9443,
     webhook_cert_dir: Annotated[
         Path | None, typer.Option(help="Directory with tls.crt and tls.key [default: generated].")

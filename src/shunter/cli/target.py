@@ -19,7 +19,10 @@ KubeconfigOption = Annotated[
     Path | None, typer.Option("--kubeconfig", help="Cluster to use [default: $KUBECONFIG, else the embedded cluster].")
 ]
 ContextOption = Annotated[
-    str, typer.Option("--context", autocompletion=completion.contexts, help="Context of the kubeconfig to use.")
+    str,
+    typer.Option(
+        "--context", autocompletion=completion.contexts, help="Context to use, of --kubeconfig, $KUBECONFIG or ~/.kube/config."
+    ),
 ]
 NamespaceOption = Annotated[
     str,

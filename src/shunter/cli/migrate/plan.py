@@ -50,7 +50,10 @@ class FreezeChoice(StrEnum):
 
 
 StrategyOption = Annotated[
-    Strategy, typer.Option("--strategy", help="A (side-by-side): wave by wave. B (drain): drain v1, then replace everything.")
+    Strategy,
+    typer.Option(
+        "--strategy", help="side-by-side: wave by wave, v1 and v2 together. replacement: drain v1, then replace everything."
+    ),
 ]
 RunningOption = Annotated[
     Running,
@@ -58,7 +61,11 @@ RunningOption = Annotated[
 ]
 FreezeOption = Annotated[
     FreezeChoice | None,
-    typer.Option("--freeze", help="Warn on creation of v1 jobs, or deny it [default: depends on the strategy]."),
+    typer.Option(
+        "--freeze",
+        help="Warn on creation of v1 jobs, or deny it [default: warn with side-by-side, deny with replacement, none before "
+        "Kubernetes 1.30].",
+    ),
 ]
 JournalNamespaceOption = Annotated[str, typer.Option("--journal-namespace", help="Namespace for the ConfigMaps of the journal.")]
 
