@@ -113,6 +113,14 @@ def complete(directory):
     return sorted(int(found.parent.name[5:]) for found in Path(directory).glob("step-[0-9]*/.metadata"))
 
 
+def resumable(directory):
+    """The complete checkpoints. ValueError if there is none for a job that must resume, one of `shunter run --resume`."""
+    found = complete(directory)
+    if not found and os.environ.get("SHUNTER_MUST_RESUME"):
+        raise ValueError(f"no complete checkpoint in {directory} to resume from")
+    return found
+
+
 def finish(directory, step, settings, keep):
     """When all ranks have written: marks the checkpoint as complete, and removes old ones."""
     place = Path(directory, f"step-{step}")
@@ -152,7 +160,7 @@ def main():
     settings = {"stage": args.stage, "ranks": world, "global_batch": args.global_batch, "width": args.width, "bf16": args.bf16}
     step = 0
     if args.checkpoint_dir:
-        found = decide(lambda: complete(args.checkpoint_dir), "--checkpoint-dir must be a directory that all nodes share.")
+        found = decide(lambda: resumable(args.checkpoint_dir), "--checkpoint-dir must be a directory that all nodes share.")
         if found:
             step, place = found[-1], Path(args.checkpoint_dir, f"step-{found[-1]}")
             saved = decide(lambda: json.loads((place / "settings.json").read_text()), f"{place} is damaged: remove it.")

@@ -173,6 +173,14 @@ def complete(directory):
     return sorted(found, key=lambda place: int(place.name[11:]))
 
 
+def resumable(directory):
+    """The complete checkpoints. ValueError if there is none for a job that must resume, one of `shunter run --resume`."""
+    found = complete(directory)
+    if not found and os.environ.get("SHUNTER_MUST_RESUME"):
+        raise ValueError(f"no complete checkpoint in {directory} to resume from")
+    return found
+
+
 def settings_of(place):
     """What a checkpoint was made with, if all of its files can be read."""
     torch.load(place / "optimizer.pt", weights_only=True)
@@ -256,7 +264,7 @@ def main():
     model = together(lambda: get_peft_model(model, lora), "LoRA does not fit this --model.")
     settings = {"model": args.model, "rank": args.rank, "samples": len(samples), "global_batch": args.global_batch}
     newest = None
-    if args.checkpoint_dir and (found := decide(lambda: complete(place), "--checkpoint-dir must be shared by all nodes.")):
+    if args.checkpoint_dir and (found := decide(lambda: resumable(place), "--checkpoint-dir must be shared by all nodes.")):
         newest = found[-1]
         saved = decide(lambda: settings_of(newest), f"{newest} is damaged: remove it.")
         for name, value in settings.items():

@@ -101,6 +101,8 @@ def save(path, state):
 
 def load(path, global_batch, pictures):
     """None if there is no checkpoint yet."""
+    if path and not os.path.exists(path) and os.environ.get("SHUNTER_MUST_RESUME"):
+        raise ValueError(f"no checkpoint {path} to resume from")
     if not path or not os.path.exists(path):
         return None
     try:

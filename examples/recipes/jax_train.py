@@ -111,6 +111,8 @@ def made_data(samples=2048):
 def load(directory, flat, batch):
     """Step and weights of the newest complete checkpoint, one with a .metadata; step 0 if there is none."""
     steps = sorted(int(found.parent.name[5:]) for found in Path(directory).glob("step-[0-9]*/.metadata"))
+    if not steps and os.environ.get("SHUNTER_MUST_RESUME"):  # a job of `shunter run --resume`
+        raise ValueError(f"no complete checkpoint in {directory} to resume from")
     if not steps:
         return np.int32(0), flat
     place = Path(directory, f"step-{steps[-1]}")

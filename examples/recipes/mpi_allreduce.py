@@ -79,6 +79,8 @@ def refuse(sentence, code=2):
 def load(directory, batch):
     """Step and weights of the newest complete checkpoint; step 0 if there is none. Complete is what has a .metadata."""
     steps = sorted(int(found.parent.name[5:]) for found in directory.glob("step-[0-9]*/.metadata"))
+    if not steps and os.environ.get("SHUNTER_MUST_RESUME"):  # a job of `shunter run --resume`
+        raise ValueError(f"no complete checkpoint in {directory} to resume from")
     if not steps:
         return 0, np.zeros(11)
     place = directory / f"step-{steps[-1]}"

@@ -154,6 +154,8 @@ def main():
         together(lambda: load(Path(args.checkpoint_dir, f"step-{step}")))
         if int(batch_of_saved.numpy()) != args.global_batch:
             refuse(f"step-{step} was made with --global-batch {int(batch_of_saved.numpy())}, this run has {args.global_batch}.")
+    elif args.checkpoint_dir and os.environ.get("SHUNTER_MUST_RESUME"):  # a job of `shunter run --resume`
+        refuse(f"no complete checkpoint in {args.checkpoint_dir} to resume from.")
     say(f"{workers} workers, from step {step} to {args.steps}")
     progress, stop = Progress() if rank == 0 else Silent(), False
     while step < args.steps and not stop:

@@ -168,6 +168,9 @@ def main():
             if model.num_features() != x.shape[1]:
                 say(f"error: {place} is of {model.num_features()} columns, --data has {x.shape[1]}; name another place.")
                 sys.exit(2)
+        elif args.checkpoint_dir and os.environ.get("SHUNTER_MUST_RESUME"):  # a job of `shunter run --resume`
+            say(f"error: no complete checkpoint in {args.checkpoint_dir} to resume from.")
+            sys.exit(2)
         say(f"{collective.get_world_size()} workers ({args.device}), from round {done} to {args.rounds}")
         data, keeper = xgboost.DMatrix(x, label=y), Checkpoints(args.checkpoint_dir, args.save_every, args.rounds)
         settings = {"objective": "reg:squarederror", "max_depth": args.depth, "device": args.device, "nthread": os.cpu_count()}

@@ -241,6 +241,16 @@ def test_killed_in_the_middle_of_a_save_it_goes_on_from_the_newest_complete_one(
     assert complete(saved) == [10, 20]
 
 
+def test_a_start_that_must_resume_does_not_begin_anew(trained: Trained, tmp_path: Path) -> None:
+    if not EVERYTHING and trained.server.name in SLOW:
+        pytest.skip("takes long; RECIPES=all")
+    empty = tmp_path / "empty"
+    ranks = trained.server.ranks(tmp_path, 2, "--checkpoint-dir", empty, environments=[{"SHUNTER_MUST_RESUME": "true"}] * 2)
+    assert ranks.exit_codes() == [2, 2], ranks.printed()
+    said = [line for line in ranks.printed().splitlines() if f"error: no complete checkpoint in {empty} to resume from" in line]
+    assert len(said) == 1, ranks.printed()
+
+
 @pytest.mark.skipif(not EVERYTHING, reason="takes long; RECIPES=all")
 def test_on_one_rank_it_learns_the_same(trained: Trained, tmp_path: Path) -> None:
     recipe = trained.server.recipe
@@ -345,6 +355,12 @@ class TestMPI:
         assert resumed.stdout.splitlines()[-2:] == undisturbed.stdout.splitlines()[-2:]
         assert f"step {begun + 20} loss " in undisturbed.stdout
         assert "accuracy 0.9" in undisturbed.stdout or "accuracy 1.0" in undisturbed.stdout
+
+    def test_a_start_that_must_resume_does_not_begin_anew(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SHUNTER_MUST_RESUME", "true")
+        done = self.run(2, "--checkpoint-dir", tmp_path)
+        assert done.returncode == 2
+        assert f"error: no complete checkpoint in {tmp_path} to resume from" in done.stdout
 
     @pytest.mark.parametrize(
         ("world", "options", "sentence"),

@@ -65,6 +65,13 @@ def test_stopped_by_sigterm_it_goes_on_as_if_it_had_not_been(undisturbed: str, t
     assert resumed.printed().splitlines()[-2:] == undisturbed.splitlines()[-2:]
 
 
+def test_a_start_that_must_resume_does_not_begin_anew(tmp_path: Path) -> None:
+    shared = ({"SHUNTER_CHECKPOINT_DIR": str(tmp_path), "SHUNTER_MUST_RESUME": "true"},) * 2
+    ranks = Ranks(tmp_path / "ranks", 2, environments=shared, script=IMAGES)
+    assert ranks.exit_codes() == [2, 2], ranks.printed()
+    assert f"error: no checkpoint {tmp_path / 'images.pt'} to resume from" in ranks.printed()
+
+
 def test_the_learning_rate_of_the_command_line_counts_when_resumed(checkpoint: bytes, tmp_path: Path) -> None:
     """Without any learning the second epoch changes nothing."""
     path = tmp_path / "images.pt"
