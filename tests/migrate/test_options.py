@@ -36,6 +36,7 @@ def test_what_can_be_meant_is_taken(options: dict[str, Any]) -> None:
         pytest.param({"gang": "Volcano"}, "--gang Volcano", id="in capitals"),
         pytest.param({"elastic_nodes": "0"}, "--elastic-nodes 0", id="no nodes"),
         pytest.param({"elastic_nodes": "-1"}, "--elastic-nodes -1", id="less than none"),
+        pytest.param({"elastic_nodes": "1" * 5000}, "--elastic-nodes 1111", id="more than anybody writes"),
         pytest.param({"elastic_nodes": "three"}, "--elastic-nodes three", id="a word"),
         pytest.param({"target_version": "3.0"}, "--target-version 3.0", id="a release that does not exist"),
         pytest.param({"target_version": "v2.3"}, "--target-version v2.3", id="a release with a v"),

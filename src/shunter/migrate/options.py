@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Struct
 from shunter.errors import InputError
+from shunter.migrate.excerpts import excerpt
 
 TorchLaunch = Literal["auto", "env-compat", "torchrun", "as-is"]
 ProfileChoice = Literal["auto", "idiomatic", "runtime", "plain"]
@@ -42,10 +44,9 @@ class Options(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not re.fullmatch(r"none|volcano|coscheduling:[^:\s]+", self.gang):
             raise InputError(f"--gang {self.gang}: no such gang scheduler.", "Use volcano, coscheduling:SCHEDULER_NAME or none.")
-        if self.elastic_nodes not in ("", "min", "max", "replicas") and not re.fullmatch(r"[1-9]\d*", self.elastic_nodes):
-            raise InputError(
-                f"--elastic-nodes {self.elastic_nodes}: no number of nodes.", "Use min, max, replicas or a number from 1."
-            )
+        if self.elastic_nodes not in ("", "min", "max", "replicas") and not whole_number(self.elastic_nodes):
+            text = f"--elastic-nodes {excerpt(self.elastic_nodes)}: no number of nodes."
+            raise InputError(text, "Use min, max, replicas or a number from 1.")
         if not re.fullmatch(r"2\.[0-4]", self.target_version):
             raise InputError(f"--target-version {self.target_version}: not known.", "Use 2.0, 2.1, 2.2, 2.3 or 2.4.")
         if not re.fullmatch(r"[a-z0-9-]*[a-z0-9]|", self.suffix):

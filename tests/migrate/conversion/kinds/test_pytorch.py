@@ -13,7 +13,6 @@ from migrate_scenarios import CASES, cases, options_of
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.reading import UnreadableJobError
-from shunter.migrate.conversion.rules.pytorch.elastic import ElasticNodesError
 from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.provider import Input
@@ -177,11 +176,6 @@ def test_elastic_job_that_reads_the_range_from_its_variable_finds_it_there() -> 
     found = converted(job(0, 3, command, elasticPolicy=ELASTIC), Options(elastic_nodes="max"))
     assert found.train_job["spec"]["trainer"]["command"] == command
     assert (found.profile, variables(found)["PET_NNODES"]) == ("P3", "2:4")
-
-
-def test_elastic_nodes_must_be_a_choice() -> None:
-    with pytest.raises(ElasticNodesError, match="--elastic-nodes is some"):
-        converted(job(0, 3, TORCHRUN, elasticPolicy=ELASTIC), Options(elastic_nodes="some"))
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,9 @@ from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.api.training.pytorch import MASTER, WORKER
-from shunter.errors import InputError
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
-from shunter.migrate.excerpts import excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.training.job import AnyJob
@@ -125,10 +123,6 @@ ANY_WORKER = Topic(
 )
 
 
-class ElasticNodesError(InputError):
-    """--elastic-nodes is neither a word that it knows nor a number."""
-
-
 class Nodes(NamedTuple):
     """How many nodes the job gets, and how few torchrun goes on with."""
 
@@ -138,17 +132,14 @@ class Nodes(NamedTuple):
 
 def nodes(draft: Draft) -> Nodes:
     """As many as are chosen. The bounds are those of Workers, beside which there may be a Master; `replicas` keeps to them. A
-    number is that of all nodes. Raises ElasticNodesError, UnreadableJobError for more than a Job may have."""
+    number is that of all nodes. Raises UnreadableJobError for more than a Job may have."""
     policy, choice = draft.job.spec.elastic_policy, draft.options.elastic_nodes
     masters, workers = draft.job.replica_count(MASTER), draft.job.replica_count(WORKER)
     low, high = max(policy.min_replicas or workers, 1), max(policy.max_replicas or workers, 1)
     kept = max(min(workers, high), low)
     numbers = {"": kept + masters, "replicas": kept + masters, "min": low + masters, "max": high + masters}
     count = numbers.get(choice, whole_number(choice))
-    if not count:
-        raise ElasticNodesError(
-            f"--elastic-nodes is {excerpt(choice)}; it takes min, max, replicas or a number of nodes.", "Give it one of these."
-        )
+    assert count is not None, "checked by Options"
     if count > MOST_PODS:
         bound = POLICY if choice.isdecimal() else (*POLICY, "maxReplicas" if count - masters == high else "minReplicas")
         raise UnreadableJobError(
