@@ -1,14 +1,15 @@
 """Transports around a transport: a rate is kept to, leases are not held up by it, and requests are counted as client-go does."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
+from types import SimpleNamespace
 
 import pytest
 
 from fault_transport import Disconnect, FaultTransport
 from kube.peer import Peer
 from shunter.api.resources import CONFIG_MAPS
+from shunter.kube import measured_transport
 from shunter.kube.client import Client
 from shunter.kube.errors import ConnectionProblem, NotFound
 from shunter.kube.measured_transport import CountingTransport, LimitedTransport, Rate
@@ -42,8 +43,9 @@ class Slept:
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
+    """Time passes by this module's sleeps alone, not by those of other tasks of the loop."""
     world = Slept()
-    monkeypatch.setattr(asyncio, "sleep", world.sleep)
+    monkeypatch.setattr(measured_transport, "asyncio", SimpleNamespace(sleep=world.sleep))
     return world
 
 
