@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from shunter.api.jobset import longest_name
+from shunter.api.trainer.runtime import NODE
 from shunter.errors import InputError
-from shunter.launch.options import ClaimVolume, LaunchOptions, Program, shutdown_seconds
+from shunter.launch.options import LONGEST_NAME, ClaimVolume, LaunchOptions, Program, shutdown_seconds
 
 TRAIN = Program(path="train.py")
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -87,3 +89,8 @@ def test_a_program_is_a_script_or_a_module(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("grace", "shutdown"), [(300, 280), (120, 100), (40, 20), (30, 15), (1, 0)])
 def test_torchrun_ends_before_its_pod_is_killed(grace: int, shutdown: int) -> None:
     assert shutdown_seconds(grace) == shutdown
+
+
+def test_the_longest_name_is_the_one_that_a_single_node_leaves() -> None:
+    """`longest_job_name` knows the runtime; before that is known, no name may be longer than in the best case."""
+    assert longest_name([(NODE, 1, 1)]) == LONGEST_NAME
