@@ -58,14 +58,13 @@ from shunter.migrate.conversion.rules.programs import (
     downward_files,
     files_of_v1,
     hosts,
-    lookups,
     new_variables,
-    peer_lookups,
     ports_of_v1,
     ports_of_v2,
     ssh_clients,
     whole_environment,
 )
+from shunter.migrate.conversion.rules.programs.peers import master_lookups, peer_lookups
 from shunter.migrate.conversion.rules.pytorch import processes
 
 Rule = Callable[[Draft], None]
@@ -104,7 +103,7 @@ ORDER: tuple[Rule, ...] = (
     downward_files.apply,
     files_of_v1.apply,
     ssh_clients.apply,
-    lookups.apply,
+    master_lookups.apply,
     peer_lookups.apply,
     whole_environment.apply,
     # Last: what the TrainJob says itself, the replicated jobs, and whether a shipped runtime says as much.

@@ -5,14 +5,10 @@ new_variables, files_of_v1      what only v2 sets; what only v1's operator gave 
 hosts, built_names              host names of v1, written out or put together
 container_names                 the training container's name of v1
 ports_of_v1, ports_of_v2        ports at which pods meet
-lookups, peer_lookups           the Master, or all peers, looked up in DNS
-peers_in_shell, peers_in_python    what shells and Python make of the answers of both: which ranks, and which numbers
-answers_in_expressions, answers_in_calls    what an expression, and a call, of Python holds of the answers
-peer_numbers                    which names mean a rank, or a number of ranks
+peers/                          the Master, or all peers, looked up in DNS; what programs make of the answers
+cluster_requests                kubectl and the API, asked for what v1 made
 programs_as_written             programs that Python code holds as texts
 downward_files                  files of the downward API
-cluster_requests, cluster_answers    kubectl and the API, asked for what v1 made
-peer_texts, peer_services       what variables of a text hold; names of Services that stand for several pods
 ssh_clients                     programs that come into workers by ssh
 texts                           the programs that can be read
 

@@ -13,9 +13,9 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.reads import line_of
-from shunter.migrate.conversion.rules.programs.peer_numbers import is_of_any_service, made_of
-from shunter.migrate.conversion.rules.programs.peer_services import is_unseen, of_service, own_names
-from shunter.migrate.conversion.rules.programs.peer_texts import VARIABLE, Text, made, read, resolved, value_of
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import is_of_any_service, made_of
+from shunter.migrate.conversion.rules.programs.peers.peer_services import is_unseen, of_service, own_names
+from shunter.migrate.conversion.rules.programs.peers.peer_texts import VARIABLE, Text, made, read, resolved, value_of
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, first_match, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.v1_texts import rules as scan_text

@@ -12,9 +12,9 @@ from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.pod_reads import python_texts
 from shunter.migrate.conversion.launch.python_code import is_python_code
-from shunter.migrate.conversion.rules.programs.peer_numbers import Found
-from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
-from shunter.migrate.conversion.rules.programs.peers_in_shell import found_in_shell
+from shunter.migrate.conversion.rules.programs.peers.answers_in_python import found_in_python
+from shunter.migrate.conversion.rules.programs.peers.answers_in_shell import found_in_shell
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import Found
 from shunter.migrate.conversion.rules.programs.texts import Programs, without_comments
 
 _LONGEST = 400

@@ -11,11 +11,11 @@ from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
 from shunter.migrate.conversion.launch.shell_programs import RESOLVES
-from shunter.migrate.conversion.rules.programs.answers_in_calls import ASKS_DNS
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
-from shunter.migrate.conversion.rules.programs.peer_numbers import Found, is_of_any_service, made_of
-from shunter.migrate.conversion.rules.programs.peer_services import is_unseen, of_service, own_names
-from shunter.migrate.conversion.rules.programs.peer_texts import VARIABLE, Text, made, read, resolved
+from shunter.migrate.conversion.rules.programs.peers.answers_in_calls import ASKS_DNS
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import Found, is_of_any_service, made_of
+from shunter.migrate.conversion.rules.programs.peers.peer_services import is_unseen, of_service, own_names
+from shunter.migrate.conversion.rules.programs.peers.peer_texts import VARIABLE, Text, made, read, resolved
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 

@@ -1,5 +1,5 @@
 """What expressions of Python hold of the answers of look-ups in DNS and requests to the cluster: names, attributes, calls of
-functions of the same code, and commands that they start. `peers_in_python` follows the values from statement to statement."""
+functions of the same code, and commands that they start. `answers_in_python` follows the values from statement to statement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shunter.migrate.conversion.launch.python_code import called
 from shunter.migrate.conversion.launch.python_commands import STARTS
 from shunter.migrate.conversion.launch.reads import is_rank
 from shunter.migrate.conversion.launch.shell_programs import ASKERS
-from shunter.migrate.conversion.rules.programs.answers_in_calls import (
+from shunter.migrate.conversion.rules.programs.peers.answers_in_calls import (
     ADDS,
     KEEPERS,
     LISTERS,
@@ -22,8 +22,9 @@ from shunter.migrate.conversion.rules.programs.answers_in_calls import (
     asks_dns,
     named_by_place,
 )
-from shunter.migrate.conversion.rules.programs.cluster_answers import answers_a_number, asks_cluster, calls_cluster
-from shunter.migrate.conversion.rules.programs.peer_numbers import (
+from shunter.migrate.conversion.rules.programs.peers.answers_in_shell import ReadPython, found_in_shell
+from shunter.migrate.conversion.rules.programs.peers.cluster_answers import answers_a_number, asks_cluster, calls_cluster
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,
     SHARE,
     Derived,
@@ -37,7 +38,6 @@ from shunter.migrate.conversion.rules.programs.peer_numbers import (
     only_shares,
     shares_of,
 )
-from shunter.migrate.conversion.rules.programs.peers_in_shell import ReadPython, found_in_shell
 from shunter.migrate.conversion.rules.programs.programs_as_written import between_quotes
 
 DEEPEST = 100

@@ -31,8 +31,8 @@ from shunter.migrate.conversion.launch.shell_programs import (
 )
 from shunter.migrate.conversion.launch.shell_starts import is_device, kept_texts, program_words, run_texts
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
-from shunter.migrate.conversion.rules.programs.cluster_answers import answers_a_number, asks_cluster
-from shunter.migrate.conversion.rules.programs.peer_numbers import (
+from shunter.migrate.conversion.rules.programs.peers.cluster_answers import answers_a_number, asks_cluster
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,
     SHARE,
     Derived,

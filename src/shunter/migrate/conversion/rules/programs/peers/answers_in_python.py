@@ -13,10 +13,10 @@ from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
-from shunter.migrate.conversion.rules.programs.answers_in_calls import ASKS_DNS
-from shunter.migrate.conversion.rules.programs.answers_in_expressions import DEEPEST, Environment, Expressions
-from shunter.migrate.conversion.rules.programs.cluster_answers import CALLS_CLUSTER
-from shunter.migrate.conversion.rules.programs.peer_numbers import (
+from shunter.migrate.conversion.rules.programs.peers.answers_in_calls import ASKS_DNS
+from shunter.migrate.conversion.rules.programs.peers.answers_in_expressions import DEEPEST, Environment, Expressions
+from shunter.migrate.conversion.rules.programs.peers.cluster_answers import CALLS_CLUSTER
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,
     Found,
     Values,

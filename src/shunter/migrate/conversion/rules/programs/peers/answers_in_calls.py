@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
-from shunter.migrate.conversion.rules.programs.peer_numbers import SHARE, Values, key_before
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import SHARE, Values, key_before
 
 _OF_RESOLVER = frozenset({"resolve", "query"})
 ASKS_DNS = rf"(?:{'|'.join(sorted(ALL_ADDRESSES))}|resolver\.(?:{'|'.join(sorted(_OF_RESOLVER))}))\([\s\\]{{0,200}}"

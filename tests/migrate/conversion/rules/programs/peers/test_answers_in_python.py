@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate.conversion.rules.programs.peer_numbers import SHARE
-from shunter.migrate.conversion.rules.programs.peers_in_python import found_in_python
+from shunter.migrate.conversion.rules.programs.peers.answers_in_python import found_in_python
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import SHARE
 
 COUNT = 'len(socket.getaddrinfo("peers", 1))'
 CLASS = """
