@@ -39,13 +39,13 @@ from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     Found,
     Values,
     answers,
-    chosen_by,
     key_before,
     moved,
     numbers_of,
     only_shares,
     shares_of,
 )
+from shunter.migrate.conversion.rules.programs.peers.shell_control_flow import Conditions, Loops
 
 _COUNTER = late_pattern(
     r"(?:wc|nl|uniq|(?:cat|grep)[ \t]+-\w*[cn]|.*\bNR(?![ \t]*==[ \t]*1\b)|jq\b.*\blength\b|python3?[ \t].*\blen\()", re.DOTALL
@@ -63,8 +63,6 @@ _FIRST_LINE = late_pattern(
 _SETTING = late_pattern(r"(-{0,2}[A-Za-z][\w.-]*)=")
 _ASKS = late_pattern(rf"\b(?:{RESOLVES}|{'|'.join(sorted(ASKERS))})[ \t]")
 _DIVISOR = late_pattern(r"/[ \t]*\$?\{?([A-Za-z_]\w*)")
-_JOINED = late_pattern(r"&&|\|\||\b(?:then|else|elif)\b")
-"""What stands between a condition and what is done by it."""
 _REMAINDER = late_pattern(r"%[ \t]*\$?\{?([A-Za-z_]\w*)")
 _READERS = frozenset({"read", "mapfile", "readarray"})
 _NEAR = 80
@@ -115,7 +113,7 @@ class _Shell(msgspec.Struct):
         bodies = {} if self.calls else {one.start: name for name, body in self.functions.items() for one in body.commands}
         called = set[str]()
         printed, piped = NOTHING, self.piped
-        loops, conditions = _Loops(script), _Conditions(self.text, script)
+        loops, conditions = Loops(script), Conditions(self.text, script)
         for number, command in enumerate(script.commands):
             if command.start in bodies:
                 continue
@@ -133,9 +131,9 @@ class _Shell(msgspec.Struct):
             for inner, begin in kept_texts(self.text, command, following if is_piped else None, _ASKS):
                 self._within(inner, begin, NOTHING)
             if command.words and program(command.words[0]) in _READERS:
-                loops.reads(command, piped)
+                loops.go_over(piped)
             elif answers(out) and _WHILE.search(self.text, max(command.start - _NEAR, 0), command.start):
-                loops.reads(command, out)
+                loops.go_over(out)
             written = {name: out for word in command.outputs if (name := word.literal)}
             if any(not is_device(word) for word in command.outputs):
                 self.found.listed |= answers(out) & self.distinct
@@ -148,9 +146,9 @@ class _Shell(msgspec.Struct):
             printed |= self._values(script.words)
         return printed
 
-    def _loop(self, loops: _Loops, command: shell.Command) -> Values:
+    def _loop(self, loops: Loops, command: shell.Command) -> Values:
         """The answers that a loop around the command goes over."""
-        for loop in loops.begun(command.start):
+        for loop in loops.entered(command.start):
             values = self._values(loop.words)
             loops.over[loop.start] = frozenset(one for one in values if not one.is_number)
             if loop.name:
@@ -377,64 +375,6 @@ class _Shell(msgspec.Struct):
             inside = replace(self, known={**self.known}, calls=(*self.calls, "$("), piped=NOTHING, substituted={})
             self.substituted[piece.start] = inside.run(shell.within(self.text, piece))
         return self.substituted[piece.start]
-
-
-class _Loops:
-    """The loops of a script, and the answers that they go over."""
-
-    def __init__(self, script: shell.Script) -> None:
-        self._waiting = sorted((*script.loops, *script.reading_loops), key=lambda loop: -loop.start)
-        self._all = self._waiting[::-1]
-        self.over: dict[int, Values] = {}
-
-    def begun(self, place: int) -> Iterator[shell.Loop]:
-        """The loops that begin before the place and have not been asked for."""
-        while self._waiting and self._waiting[-1].start <= place:
-            yield self._waiting.pop()
-
-    def reads(self, command: shell.Command, piped: Values) -> None:
-        """The command is the condition of a loop, and reads what is piped to it, or asks for one after the other."""
-        if self._waiting and piped:
-            loop = self._waiting[-1]
-            self.over[loop.start] = frozenset(one for one in piped if not one.is_number)
-            self._waiting.pop()
-
-    def around(self, place: int) -> Values:
-        """What the loops around the place go over."""
-        if not self.over:
-            return NOTHING
-        return frozenset().union(*(self.over.get(loop.start, NOTHING) for loop in self._all if loop.start <= place < loop.end))
-
-
-class _Conditions:
-    """What conditions of a script ask of answers, and which commands they choose."""
-
-    def __init__(self, text: str, script: shell.Script) -> None:
-        self._text, self._words = text, script.words
-        self._end = self._word = self._open = 0
-        self.tested = NOTHING
-        """What the condition before the command was given."""
-
-    def chosen(self, command: shell.Command, values: Callable[[Sequence[Word]], Values]) -> Values:
-        """What the conditions choose of which the command is a branch. Asked of each command in turn."""
-        between = self._text[self._end : command.start]
-        for word in re.findall(r"\b(?:then|elif|fi|case|esac)\b", between):
-            self._open = max(self._open + (1 if word in {"then", "case"} else -1), 0)
-        heads = self._between(command.start)
-        if "[[" in between or "case" in between:
-            self.tested |= values(heads)
-        if not self._open and not _JOINED.search(between):
-            self.tested = NOTHING
-        words = (*command.words, *(word for _, word in command.assignments))
-        self._end = max(word.end for word in words)
-        return chosen_by(self.tested)
-
-    def _between(self, place: int) -> Sequence[Word]:
-        """The words up to the place that are no commands'."""
-        first = self._word
-        while self._word < len(self._words) and self._words[self._word].start < place:
-            self._word += 1
-        return [word for word in self._words[first : self._word] if word.start >= self._end]
 
 
 def _is_sum(piece: Piece) -> bool:
