@@ -137,11 +137,11 @@ class World:
         for write in plan.writes:
             self._count()
             self._written(write)
-        if plan.status is not None and not self.is_gone and plan.status.wanted != plan.status.observed:
+        if plan.status is not None and not self.is_gone and plan.status.desired != plan.status.observed:
             self._count()
             if plan.status.resource_version != self.job["metadata"]["resourceVersion"]:
                 return True  # a Conflict
-            self._keep(self.framework.info.resource, {**self.job, "status": plan.status.wanted})
+            self._keep(self.framework.info.resource, {**self.job, "status": plan.status.desired})
         self.told += plan.events
         return bool(_without_versions(before) != _without_versions(self.objects))
 

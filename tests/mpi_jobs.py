@@ -83,11 +83,11 @@ ALL_RUN = {"ring-launcher": "Running", "ring-worker-0": "Running", "ring-worker-
 
 def states(made: Plan) -> list[str]:
     assert made.status is not None
-    return [f"{condition['type']}={condition['status']}" for condition in made.status.wanted.get("conditions", [])]
+    return [f"{condition['type']}={condition['status']}" for condition in made.status.desired.get("conditions", [])]
 
 
 def after(view: MPIJob, made: Plan) -> MPIJob:
     """The job with the status that the plan wrote."""
     assert made.status is not None
     body = msgspec.to_builtins(view)
-    return msgspec.convert({**body, "status": made.status.wanted}, MPIJob)
+    return msgspec.convert({**body, "status": made.status.desired}, MPIJob)

@@ -16,7 +16,7 @@ def created(made: Plan) -> list[str]:
 def states(made: Plan) -> list[str]:
     """The conditions of the status that is written."""
     assert made.status is not None
-    return [f"{condition['type']}={condition['status']}" for condition in made.status.wanted.get("conditions", [])]
+    return [f"{condition['type']}={condition['status']}" for condition in made.status.desired.get("conditions", [])]
 
 
 def reasons(made: Plan) -> list[str]:

@@ -32,7 +32,7 @@ def jobset(*, suspend: bool = False, uid: str = "u1", kind: str = "TrainJob", co
 
 def conditions(made: Plan) -> list[tuple[str, str, str]]:
     assert made.status is not None
-    return [(item["type"], item["status"], item["reason"]) for item in made.status.wanted.get("conditions", [])]
+    return [(item["type"], item["status"], item["reason"]) for item in made.status.desired.get("conditions", [])]
 
 
 def applied(made: Plan) -> list[str]:

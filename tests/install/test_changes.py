@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.install.changes import MANAGED_BY, MARK, Change, change, changed_fields, is_left, to_apply, to_remove, unwanted
+from shunter.install.changes import MANAGED_BY, MARK, Change, change, changed_fields, is_left, to_apply, to_prune, to_remove
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ MADE = [NAMESPACE, DEFINITION, ACCOUNT, DEPLOYMENT, WEBHOOKS]
 
 
 def test_an_upgrade_takes_away_what_is_no_longer_wanted_but_no_definition_and_no_namespace() -> None:
-    assert unwanted([DEPLOYMENT], MADE) == [WEBHOOKS, ACCOUNT]
-    assert unwanted(MADE, MADE) == []
+    assert to_prune([DEPLOYMENT], MADE) == [WEBHOOKS, ACCOUNT]
+    assert to_prune(MADE, MADE) == []
 
 
 def test_uninstalling_begins_with_the_webhooks_and_takes_definitions_only_when_asked() -> None:

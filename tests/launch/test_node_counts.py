@@ -9,7 +9,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
-from shunter.launch.node_counts import next_write, require_scalable, wanted_counts, worker_count
+from shunter.launch.node_counts import desired_counts, next_write, require_scalable, worker_count
 from shunter.operator.trainer.runtimes import shipped
 
 RUNTIMES = {runtime["metadata"]["name"]: runtime for runtime in shipped()}
@@ -158,12 +158,12 @@ def test_a_job_that_waits_in_a_queue_may_be_scaled() -> None:
 
 @pytest.mark.parametrize("name", ["shunter-torch", "torch-distributed", "jax-distributed", "xgboost-distributed"])
 def test_runtimes_of_one_kind_of_pod_get_as_many_as_there_are_nodes(name: str) -> None:
-    assert wanted_counts(trainjob(runtime=name, trainer={"command": ["train"]}), RUNTIMES[name], 3) == {"node": 3}
+    assert desired_counts(trainjob(runtime=name, trainer={"command": ["train"]}), RUNTIMES[name], 3) == {"node": 3}
 
 
 def test_the_launcher_of_an_mpi_job_counts_as_a_node_where_it_trains() -> None:
     job, runtime = trainjob(runtime="deepspeed-distributed"), RUNTIMES["deepspeed-distributed"]
-    assert [wanted_counts(job, runtime, nodes) for nodes in (1, 2, 3)] == [
+    assert [desired_counts(job, runtime, nodes) for nodes in (1, 2, 3)] == [
         {"node": 1, "launcher": 1},
         {"node": 1, "launcher": 1},
         {"node": 2, "launcher": 1},
@@ -213,13 +213,13 @@ FIXED = {
 @pytest.mark.parametrize(("job", "runtime", "sentence"), FIXED.values(), ids=FIXED)
 def test_the_number_of_nodes_is_fixed_by(job: Json, runtime: Json, sentence: str) -> None:
     with pytest.raises(InputError) as refused:
-        wanted_counts(job, runtime, 3)
+        desired_counts(job, runtime, 3)
     assert sentence in refused.value.message
 
 
 def test_a_range_of_nodes_that_holds_the_number_is_none_of_them() -> None:
     job = trainjob(trainer={"command": ["torchrun", "--nnodes=1:4", "t.py"]})
-    assert wanted_counts(job, RUNTIMES["torch-distributed"], 3) == {"node": 3}
+    assert desired_counts(job, RUNTIMES["torch-distributed"], 3) == {"node": 3}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import msgspec
 
 Json: TypeAlias = dict[str, Any]
-"""A JSON object as plain Python values; pod templates and wanted objects are passed around in this form."""
+"""A JSON object as plain Python values; pod templates and desired objects are passed around in this form."""
 
 
 def without_nulls(value: Any) -> Any:

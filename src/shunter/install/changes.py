@@ -91,26 +91,26 @@ def is_marked(obj: Json) -> bool:
     return (obj["metadata"].get("labels") or {}).get(MANAGED_BY) == MARK
 
 
-def is_left(wanted: Json, present: Json | None) -> bool:
+def is_left(desired: Json, present: Json | None) -> bool:
     """Whether an object that was there before us is not even changed: a namespace, whose Pod Security level would hold for the
     pods of others as well."""
-    return resource_of(wanted) == NAMESPACES and present is not None and not is_marked(present)
+    return resource_of(desired) == NAMESPACES and present is not None and not is_marked(present)
 
 
-def to_apply(wanted: Json, present: Json | None) -> Json:
+def to_apply(desired: Json, present: Json | None) -> Json:
     """The object to apply: marked when it is new, or marked already."""
     if present is not None and not is_marked(present):
-        return wanted
-    metadata = wanted["metadata"]
-    return {**wanted, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), MANAGED_BY: MARK}}}
+        return desired
+    metadata = desired["metadata"]
+    return {**desired, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), MANAGED_BY: MARK}}}
 
 
-def change(wanted: Json, before: Json | None, after: Json) -> Change:
+def change(desired: Json, before: Json | None, after: Json) -> Change:
     """What applying did."""
     if before is None:
-        return Change("created", title_of(wanted))
+        return Change("created", title_of(desired))
     details = tuple(sorted(changed_fields(_kept(before), _kept(after))))
-    return Change("changed" if details else "unchanged", title_of(wanted), details)
+    return Change("changed" if details else "unchanged", title_of(desired), details)
 
 
 def changed_fields(before: Any, after: Any, path: str = "") -> Iterator[str]:
@@ -125,9 +125,9 @@ def changed_fields(before: Any, after: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def unwanted(wanted: Iterable[Json], marked: Iterable[Json]) -> list[Json]:
+def to_prune(desired: Iterable[Json], marked: Iterable[Json]) -> list[Json]:
     """Of what we made before, what the installation no longer has; last applied first."""
-    keys = {key_of(obj) for obj in wanted}
+    keys = {key_of(obj) for obj in desired}
     return _last_first(obj for obj in marked if key_of(obj) not in keys and resource_of(obj) not in KEPT)
 
 

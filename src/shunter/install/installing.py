@@ -26,7 +26,7 @@ from shunter.install.changes import (
     is_left,
     resource_of,
     to_apply,
-    unwanted,
+    to_prune,
 )
 from shunter.install.resources import SERVICE_MONITORS
 from shunter.kube.access import Request
@@ -87,7 +87,7 @@ async def install(client: Client, installation: Installation, screen: Screen, *,
     await preflight.require_namespaces(client, installation.values, installation.namespace)
     before = await asyncio.gather(*(preflight.found(client, obj) for obj in objects))
     preflight.require_no_other([obj for obj in before if obj is not None], installation.namespace, installation.versions)
-    obsolete = unwanted(objects, await made_by_us(client, served))
+    obsolete = to_prune(objects, await made_by_us(client, served))
     await preflight.require_permissions(client, preflight.requests_for(obsolete, ("delete",)))
     screen.begin(len(objects) + len(obsolete))
     if SERVICE_MONITORS.api_version not in served and installation.values["monitoring"] == "auto":

@@ -54,8 +54,8 @@ def files(values: Json, *, namespace: str, served: Collection[str] = ()) -> dict
 def definitions(crds: Iterable[Json], values: Json) -> list[Json]:
     """Of the CustomResourceDefinitions those of kinds that are on; JobSet's is JobSet's to install."""
     kinds = [kind for kind, is_wanted in values["kinds"].items() if is_wanted]
-    wanted = {resource.full_name for kind in kinds for resource in RESOURCES[kind]}
-    return [crd for crd in crds if crd["metadata"]["name"] in wanted]
+    desired = {resource.full_name for kind in kinds for resource in RESOURCES[kind]}
+    return [crd for crd in crds if crd["metadata"]["name"] in desired]
 
 
 def _public_version() -> list[Json]:

@@ -18,10 +18,10 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
-def difference(observed: Json, wanted: Json) -> Json:
-    """The smallest merge patch that turns `observed` into `wanted`; empty when they are equal."""
-    patch: Json = {key: None for key in observed if key not in wanted}
-    for key, value in wanted.items():
+def difference(observed: Json, desired: Json) -> Json:
+    """The smallest merge patch that turns `observed` into `desired`; empty when they are equal."""
+    patch: Json = {key: None for key in observed if key not in desired}
+    for key, value in desired.items():
         before = observed.get(key)
         if before == value and key in observed:
             continue

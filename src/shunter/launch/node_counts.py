@@ -82,7 +82,7 @@ def present_counts(job: Json, runtime: Json) -> dict[str, int]:
     return pod_counts(jobset_for(_read(job), runtime))
 
 
-def wanted_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
+def desired_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
     """The `pod_counts` of a TrainJob's JobSet with so many nodes. InputError where the runtime, a command or the JobSet's claims
     fix the number."""
     title = title_of(job)

@@ -17,11 +17,11 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Invalid, NotFound
 from shunter.launch.node_counts import (
+    desired_counts,
     next_write,
     pod_counts,
     present_counts,
     require_scalable,
-    wanted_counts,
     worker_count,
     workers_of,
 )
@@ -55,7 +55,7 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> ScaledJob:
     before, namespace, name = job, job["metadata"]["namespace"], job["metadata"]["name"]
     require_scalable(job, nodes)
     runtime = await runtime_in_use(client, job)
-    if wanted_counts(job, runtime, nodes) == present_counts(job, runtime) and not is_suspended(job):
+    if desired_counts(job, runtime, nodes) == present_counts(job, runtime) and not is_suspended(job):
         return ScaledJob(job, job)
     while patch := next_write(job, nodes):
         try:
@@ -118,7 +118,7 @@ async def wait_scaled(client: Client, job: Json, nodes: int, notify: Callable[[s
     operator says that it cannot be; EnvironmentProblem when that does not begin."""
     metadata = job["metadata"]
     name, namespace = metadata["name"], metadata["namespace"]
-    counts = wanted_counts(job, await runtime_in_use(client, job), nodes)
+    counts = desired_counts(job, await runtime_in_use(client, job), nodes)
     clock = asyncio.get_running_loop().time
     begun, told = clock(), False
     while True:

@@ -71,8 +71,8 @@ class Registrar:
             return None
 
     async def _register(self, stored: Sequence[Json | None], place: Place, authorities: bytes) -> None:
-        wanted = [manifest(configuration, place, authority=authorities) for configuration in self._configurations]
-        if self._has_registered and [_called(one) for one in stored] == [_called(one) for one in wanted]:
+        desired = [manifest(configuration, place, authority=authorities) for configuration in self._configurations]
+        if self._has_registered and [_called(one) for one in stored] == [_called(one) for one in desired]:
             return
         await register(self._client, self._configurations, place, authority=authorities)
         self._has_registered = True

@@ -197,7 +197,7 @@ class Replay:
                         self._note(_filled(write.failed, "{error}", failure.message), component)
             if first is not None:
                 return first
-        if plan.status is not None and (patch := difference(plan.status.observed, plan.status.wanted)):
+        if plan.status is not None and (patch := difference(plan.status.observed, plan.status.desired)):
             self._may_die()
             ref = plan.status.ref
             body = {"status": patch, "metadata": {"resourceVersion": plan.status.resource_version}}

@@ -93,7 +93,7 @@ async def test_a_failed_write_brings_the_key_back_and_is_told_when_it_matters(
 
 
 B = Key("n", "b")
-STATUS = StatusWrite(ref=Ref(PODS, "n", "a"), observed={}, wanted={"phase": "Running"})
+STATUS = StatusWrite(ref=Ref(PODS, "n", "a"), observed={}, desired={"phase": "Running"})
 
 
 def note(reason: str) -> Note:

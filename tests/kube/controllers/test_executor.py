@@ -64,7 +64,7 @@ def note(message: str) -> Note:
 
 
 def status(observed: dict[str, Any], wanted: dict[str, Any], version: str = "", uid: str = "") -> StatusWrite:
-    return StatusWrite(ref=Ref(PODS, "n", "a", uid), observed=observed, wanted=wanted, resource_version=version)
+    return StatusWrite(ref=Ref(PODS, "n", "a", uid), observed=observed, desired=wanted, resource_version=version)
 
 
 def test_neighbours_of_one_verb_and_resource_go_in_batches_that_double() -> None:

@@ -29,7 +29,7 @@ async def test_who_does_not_lead_writes_nothing(client: Client, recorded: Record
     lead = Lead()
     lead.is_held = False
     executor = Executor(client.through(FencedTransport(recorded, lead)))
-    status = StatusWrite(ref=Ref(PODS, "n", "a"), observed={}, wanted={"phase": "x"})
+    status = StatusWrite(ref=Ref(PODS, "n", "a"), observed={}, desired={"phase": "x"})
     for plan in (Plan(writes=(create("a"),)), Plan(status=status)):
         outcome = await executor.execute(plan)
         assert outcome.failure is not None

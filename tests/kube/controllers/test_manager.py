@@ -63,7 +63,7 @@ class Children:
         }
         return Plan(
             writes=() if observed.children else (Create(resource=CONFIG_MAPS, body=body),),
-            status=StatusWrite(ref=ref, observed={"phase": observed.pod.status.phase}, wanted={"phase": "Running"}),
+            status=StatusWrite(ref=ref, observed={"phase": observed.pod.status.phase}, desired={"phase": "Running"}),
         )
 
     def plan_failure(self, observed: Seen, failure: Failure, now: datetime) -> Plan:

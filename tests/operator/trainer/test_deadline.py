@@ -36,7 +36,7 @@ def test_a_job_past_its_deadline_fails_and_loses_its_jobset_until_that_is_gone(
     first = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset()), now)
     assert conditions(first) == [("Failed", "True", "DeadlineExceeded")]
     assert first.status is not None
-    late = make_trainjob(activeDeadlineSeconds=60, status=first.status.wanted)
+    late = make_trainjob(activeDeadlineSeconds=60, status=first.status.desired)
     second = plan(Observed(job=late, jobset=jobset()), now + timedelta(hours=1))
     for made in (first, second):
         (write,) = made.writes

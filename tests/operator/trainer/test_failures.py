@@ -31,7 +31,7 @@ def test_a_failure_is_in_the_status_before_anything_is_written(
     assert made.is_status_first
     assert not made.may_status_wait
     assert made.status.resource_version == "12"
-    assert made.status.wanted["rankFailures"] == {
+    assert made.status.desired["rankFailures"] == {
         "count": 1,
         "last": [
             {
@@ -52,11 +52,11 @@ def test_a_failure_is_in_the_status_before_anything_is_written(
 def test_what_is_recorded_costs_nothing_more(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
     made = planned(make_trainjob(), make_runtime(), now, pod())
     assert made.status is not None
-    job = make_trainjob(status=made.status.wanted)
+    job = make_trainjob(status=made.status.desired)
     assert planned(job, make_runtime(), now, pod()) == planned(job, make_runtime(), now)
     again = planned(job, make_runtime(), now).status
     assert again is not None
-    assert again.wanted == again.observed == made.status.wanted
+    assert again.desired == again.observed == made.status.desired
 
 
 def test_pods_that_are_left_when_a_job_is_complete_have_not_failed(

@@ -30,7 +30,7 @@ MakeRuntime = Callable[..., Json]
 
 def condition(made: Plan) -> Json:
     assert made.status is not None
-    (found,) = [one for one in made.status.wanted["conditions"] if one["type"] == "Created"]
+    (found,) = [one for one in made.status.desired["conditions"] if one["type"] == "Created"]
     assert found["status"] == "False"
     return {field: found[field] for field in ("reason", "message")}
 
@@ -153,7 +153,7 @@ def test_a_cluster_without_the_gang_scheduler(
             f"runtime; the TrainJob then continues."
         ),
     }
-    again = make_trainjob(status=made.status.wanted if made.status else {})
+    again = make_trainjob(status=made.status.desired if made.status else {})
     assert plan(Observed(job=again, runtime=runtime, uninstalled=missing), now).events == (), "told once"
     assert plan(Observed(job=again, runtime=make_runtime(), uninstalled=missing), now).writes, "others do not need it"
 
@@ -218,13 +218,13 @@ def test_a_refused_object_is_quoted_and_forgotten_once_it_is_made(
         "else the message names; the TrainJob then continues.",
     }
     assert made.status is not None
-    again = Observed(job=make_trainjob(status=made.status.wanted), runtime=make_runtime())
+    again = Observed(job=make_trainjob(status=made.status.desired), runtime=make_runtime())
     later = plan_failure(again, Failure(write, 403, "Forbidden", "exceeded quota"), now + timedelta(minutes=5))
     assert later.status is not None
-    assert later.status.wanted == later.status.observed, "nothing is written while nothing has changed"
+    assert later.status.desired == later.status.observed, "nothing is written while nothing has changed"
     good = plan(again, now)
     assert good.status is not None
-    assert good.status.wanted == {}
+    assert good.status.desired == {}
 
 
 def test_a_long_refusal_is_shortened_in_its_middle(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:

@@ -62,8 +62,8 @@ def test_the_end_of_the_jobset_is_the_end_of_the_job(
     job = make_trainjob()
     made = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=jobset(conditions=[end])), now)
     assert made.status is not None
-    assert made.status.wanted["conditions"] == [{**end, "type": "Complete"}]
-    assert made.status.wanted["jobsStatus"][0] == {
+    assert made.status.desired["conditions"] == [{**end, "type": "Complete"}]
+    assert made.status.desired["jobsStatus"][0] == {
         "name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0,
     }  # fmt: skip
 
@@ -77,7 +77,7 @@ def test_the_jobset_of_an_earlier_job_of_the_name_is_waited_out(
     made = plan(Observed(job=make_trainjob(), runtime=make_runtime(), jobset=jobset(uid="earlier", conditions=[over])), now)
     assert (made.writes, made.events, conditions(made)) == ((), (), [])
     assert made.status is not None
-    assert "jobsStatus" not in made.status.wanted
+    assert "jobsStatus" not in made.status.desired
 
 
 def test_a_jobset_of_another_kind_of_owner_is_asked_for_so_that_the_refusal_is_told(
@@ -88,7 +88,7 @@ def test_a_jobset_of_another_kind_of_owner_is_asked_for_so_that_the_refusal_is_t
     made = plan(Observed(job=job, snapshot=snapshot(job, make_runtime()), jobset=theirs), now)
     assert applied(made) == ["JobSet/mnist"]
     assert made.status is not None
-    assert "jobsStatus" not in made.status.wanted
+    assert "jobsStatus" not in made.status.desired
 
 
 @pytest.mark.parametrize(("kind", "is_applied"), [("PyTorchJob", True), ("TrainJob", False)])
@@ -121,7 +121,7 @@ def test_suspending_and_resuming_are_told_once_each(
     suspended = plan(Observed(job=make_trainjob(suspend=True), runtime=make_runtime()), now)
     assert conditions(suspended) == [("Suspended", "True", "Suspended")]
     assert suspended.status is not None
-    resumed = plan(Observed(job=make_trainjob(status=suspended.status.wanted), runtime=make_runtime()), now)
+    resumed = plan(Observed(job=make_trainjob(status=suspended.status.desired), runtime=make_runtime()), now)
     assert conditions(resumed) == [("Suspended", "False", "Resumed")]
     assert conditions(plan(Observed(job=make_trainjob(), runtime=make_runtime()), now)) == []
 
@@ -181,7 +181,7 @@ def test_a_cluster_without_jobset_is_said_in_a_condition_and_once_in_an_event(
     assert (made.writes, conditions(made)) == ((), [("Created", "False", "JobSetNotInstalled")])
     assert "jobsets.jobset.x-k8s.io" in made.events[0].message
     assert made.status is not None
-    again = make_trainjob(trainer={}, status=made.status.wanted)
+    again = make_trainjob(trainer={}, status=made.status.desired)
     made = plan(Observed(job=again, runtime=make_runtime(), uninstalled=frozenset({JOBSETS})), now)
     assert made.events == ()
     made = plan(Observed(job=again, runtime=make_runtime()), now)

@@ -90,7 +90,7 @@ def about_jobset(made: Plan) -> list[Write]:
 def conditions(made: Plan) -> dict[str, tuple[str, str]]:
     """Status and message by type."""
     assert made.status is not None
-    return {item["type"]: (item["status"], item["message"]) for item in made.status.wanted.get("conditions", [])}
+    return {item["type"]: (item["status"], item["message"]) for item in made.status.desired.get("conditions", [])}
 
 
 def resumed(made: Plan) -> bool:

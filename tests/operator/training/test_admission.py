@@ -72,11 +72,11 @@ def test_past_admission_the_job_fails_once_and_says_why(specs: Json, message: st
     faults, _ = PYTORCH.validate(view, None)
     made = plan(PYTORCH, Observed(job=PYTORCH.read(view), faults=tuple(faults)), now)
     assert made.status is not None
-    failed = made.status.wanted["conditions"][-1]
+    failed = made.status.desired["conditions"][-1]
     assert (failed["type"], failed["status"], failed["reason"]) == ("Failed", "True", "PyTorchJobFailed")
     assert failed["message"] == f"PyTorchJob bert is invalid: {message}. Correct the field(s) and create the job again."
     assert (made.writes, made.requeue_after) == ((), None)
-    again = msgspec.convert({**manifest(specs), "status": made.status.wanted}, PyTorchJob)
+    again = msgspec.convert({**manifest(specs), "status": made.status.desired}, PyTorchJob)
     second = plan(PYTORCH, Observed(job=PYTORCH.read(again), faults=tuple(faults)), now)
     assert (second.writes, second.events, second.requeue_after) == ((), (), None)
 
@@ -87,7 +87,7 @@ def test_a_running_job_that_was_scaled_to_zero_goes_on(make_job: Callable[..., A
     faults, _ = PYTORCH.validate(msgspec.convert(manifest({"Worker": {"replicas": 0, "template": GOOD}}), PyTorchJob), None)
     made = plan(PYTORCH, Observed(job=job, faults=tuple(faults)), now)
     assert made.status is not None
-    assert [condition["type"] for condition in made.status.wanted["conditions"]] == ["Created"]
+    assert [condition["type"] for condition in made.status.desired["conditions"]] == ["Created"]
 
 
 def updated(job: Json, old: Json) -> tuple[bool, str]:
@@ -143,7 +143,7 @@ def test_a_template_of_another_shape_is_refused_and_past_admission_the_job_fails
     faults, _ = PYTORCH.validate(view, None)
     made = plan(PYTORCH, Observed(job=PYTORCH.read(view), faults=tuple(faults)), now)
     assert made.status is not None
-    assert made.status.wanted["conditions"][-1]["type"] == "Failed"
+    assert made.status.desired["conditions"][-1]["type"] == "Failed"
 
 
 NO_EFFECT = (

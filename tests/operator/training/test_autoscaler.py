@@ -12,7 +12,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.resources import HORIZONTAL_POD_AUTOSCALERS, Resource
 from shunter.kube.controllers.plan import Create, Delete, Failure, Key, Patch, Plan, Write
-from shunter.operator.training.autoscaler import Autoscaler, waking, wanted_spec
+from shunter.operator.training.autoscaler import Autoscaler, desired_spec, waking
 from shunter.operator.training.frameworks import framework_of
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
@@ -68,13 +68,13 @@ def test_a_job_without_metrics_has_none_and_loses_the_one_it_had(make_job: MakeJ
 def test_one_that_says_the_same_in_the_servers_words_is_left_alone(make_job: MakeJob, now: datetime) -> None:
     job = elastic(make_job, metrics=[MEMORY])
     target = {"type": "AverageValue", "averageValue": "512Mi"}
-    stored = {**wanted_spec(job), "metrics": [{"type": "Resource", "resource": {"name": "memory", "target": target}}]}
+    stored = {**desired_spec(job), "metrics": [{"type": "Resource", "resource": {"name": "memory", "target": target}}]}
     assert written(plan(PYTORCH, Observed(job=job, autoscaler=present(stored)), now)) == []
 
 
 def test_one_that_was_changed_is_put_right(make_job: MakeJob, now: datetime) -> None:
     job = elastic(make_job, metrics=[MEMORY])
-    changed = {**wanted_spec(job), "maxReplicas": 33, "behavior": {}}
+    changed = {**desired_spec(job), "maxReplicas": 33, "behavior": {}}
     (patch,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present(changed)), now))
     assert isinstance(patch, Patch)
     assert patch.patch == {"spec": {"maxReplicas": 4, "behavior": None}}
@@ -94,7 +94,7 @@ def test_it_goes_with_the_pods_and_with_the_end(ending: str, make_job: MakeJob, 
     else:
         status = {"conditions": [{"type": "Suspended", "status": "True"}]}
     job = elastic(make_job, metrics=[MEMORY], policy={"suspend": ending == "suspended"}, status=status)
-    (deleted,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present(wanted_spec(job))), now))
+    (deleted,) = written(plan(PYTORCH, Observed(job=job, autoscaler=present(desired_spec(job))), now))
     assert isinstance(deleted, Delete)
     assert deleted.ref.uid == "a1"
 
@@ -111,15 +111,15 @@ def refused(observed: Observed, now: datetime) -> Plan:
 def test_a_new_job_whose_autoscaler_is_refused_says_so_and_starts_when_it_is_taken(make_job: MakeJob, now: datetime) -> None:
     made = refused(Observed(job=elastic(make_job, metrics=[MEMORY])), now)
     assert made.status is not None
-    (condition,) = made.status.wanted["conditions"]
+    (condition,) = made.status.desired["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", "PyTorchJobAutoscalerRefused")
     assert REFUSAL in condition["message"]
-    waiting = elastic(make_job, metrics=[MEMORY], status=made.status.wanted)
+    waiting = elastic(make_job, metrics=[MEMORY], status=made.status.desired)
     again = refused(Observed(job=waiting), now)
-    assert again.status is None or again.status.wanted == again.status.observed, "it is written once"
-    taken = plan(PYTORCH, Observed(job=waiting, autoscaler=present(wanted_spec(waiting))), now)
+    assert again.status is None or again.status.desired == again.status.observed, "it is written once"
+    taken = plan(PYTORCH, Observed(job=waiting, autoscaler=present(desired_spec(waiting))), now)
     assert taken.status is not None
-    assert [one["status"] for one in taken.status.wanted["conditions"]] == ["True"]
+    assert [one["status"] for one in taken.status.desired["conditions"]] == ["True"]
     assert any(isinstance(write, Create) for write in taken.writes)
 
 
@@ -133,7 +133,7 @@ def test_a_job_that_runs_ends_although_its_changed_bounds_are_refused(
     ended = msgspec.structs.replace(observe(job, {"*": "Succeeded"}), autoscaler=present({}))
     made = plan_failure(PYTORCH, ended, Failure(writes[-1], 422, "Invalid", REFUSAL), now)
     assert made.status is not None
-    assert "Succeeded" in [one["type"] for one in made.status.wanted["conditions"]]
+    assert "Succeeded" in [one["type"] for one in made.status.desired["conditions"]]
     assert writes[-1].failed is not None, "an event tells of it"
 
 

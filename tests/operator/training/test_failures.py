@@ -134,7 +134,7 @@ def test_what_failed_about_when_the_job_did_is_recorded_though_it_is_seen_later(
     job = make_job(role={"restartPolicy": "Never"}, policy={"cleanPodPolicy": "None"})
     first = plan(PYTORCH, failed(observe(job), "bert-master-0", ended(now)), now)
     assert first.status is not None
-    job = msgspec.structs.replace(job, status=msgspec.convert(first.status.wanted, JobStatus))
+    job = msgspec.structs.replace(job, status=msgspec.convert(first.status.desired, JobStatus))
     assert job.status.is_finished
     late = plan(
         PYTORCH, failed(observe(job), "bert-worker-0", ended(now + timedelta(seconds=seconds))), now + timedelta(seconds=70)
@@ -143,9 +143,9 @@ def test_what_failed_about_when_the_job_did_is_recorded_though_it_is_seen_later(
         ["rank 1, pod bert-worker-0, container pytorch: Error, exit code 3"] if is_recorded else []
     )
     assert late.status is not None
-    recorded = late.status.wanted["rankFailures"]
+    recorded = late.status.desired["rankFailures"]
     assert [one["pod"] for one in recorded["last"]] == ["bert-master-0", *["bert-worker-0"] * is_recorded]
-    assert late.status.wanted["completionTime"] == first.status.wanted["completionTime"]
+    assert late.status.desired["completionTime"] == first.status.desired["completionTime"]
 
 
 @pytest.mark.parametrize(("seconds", "is_recorded"), [(2, True), (3, False), (4, False)])
@@ -160,7 +160,7 @@ def test_what_ends_because_its_pod_is_deleted_is_no_failure(
         PYTORCH, failed(observe(job), "bert-master-0", {"containerStatuses": [{"name": "pytorch", "state": cause}]}), now
     )
     assert first.status is not None
-    job = msgspec.structs.replace(job, status=msgspec.convert(first.status.wanted, JobStatus))
+    job = msgspec.structs.replace(job, status=msgspec.convert(first.status.desired, JobStatus))
     observed = failed(observe(job), "bert-worker-0", {"containerStatuses": [{"name": "pytorch", "state": state}]})
     deleted = {"deletion_timestamp": now + timedelta(seconds=3 + 30), "deletion_grace_period_seconds": 30}
     pods = [

@@ -14,7 +14,7 @@ from shunter.api.resources import PODS, SERVICES
 from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.kube.controllers.plan import Create, Delete, Failure, Patch, Plan
 from shunter.operator.training.frameworks import framework_of
-from shunter.operator.training.gang import Gang, least_resources, member, names_another_scheduler, pod_groups, wanted_spec
+from shunter.operator.training.gang import Gang, desired_spec, least_resources, member, names_another_scheduler, pod_groups
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.plan import plan, plan_failure
@@ -67,8 +67,8 @@ def test_the_group_comes_first_and_pods_wait_until_it_is_there(scheduler: str, m
     made = looked(make_job(), Gang(scheduler=scheduler), now)
     assert kinds(made) == ["PodGroup"]
     assert made.status is not None
-    assert "lastReconcileTime" in made.status.wanted
-    assert "startTime" not in made.status.wanted
+    assert "lastReconcileTime" in made.status.desired
+    assert "startTime" not in made.status.desired
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,19 @@ def test_the_group_comes_first_and_pods_wait_until_it_is_there(scheduler: str, m
 )
 def test_pods_wait_for_volcano_to_accept_the_group(phase: str, waits: bool, make_job: MakeJob, now: datetime) -> None:
     job = make_job()
-    present = group(wanted_spec(job, volcano()), phase=phase)
+    present = group(desired_spec(job, volcano()), phase=phase)
     assert ("Pod" not in kinds(looked(job, volcano(present), now))) is waits
 
 
 def words(made: Plan) -> list[tuple[str, str]]:
     """Reason and message of each condition."""
     assert made.status is not None
-    return [(one["reason"], one.get("message", "")) for one in made.status.wanted["conditions"]]
+    return [(one["reason"], one.get("message", "")) for one in made.status.desired["conditions"]]
 
 
 def test_waiting_for_volcano_is_told_once_and_writes_nothing_then(make_job: MakeJob, now: datetime) -> None:
     job = make_job(status={**CREATED, "lastReconcileTime": "2026-11-21T11:00:00Z"})
-    pending = volcano(group(wanted_spec(job, volcano()), phase="Pending"))
+    pending = volcano(group(desired_spec(job, volcano()), phase="Pending"))
     made = looked(job, pending, now)
     assert made.writes == ()
     assert words(made) == [("WaitingForPodGroup", "PyTorchJob bert is created. It waits for PodGroup bert: Pending, 0 of 2")]
@@ -96,15 +96,15 @@ def test_waiting_for_volcano_is_told_once_and_writes_nothing_then(make_job: Make
         ("Normal", "WaitingForPodGroup", "PyTorchJob bert waits for PodGroup bert: Pending, 0 of 2")
     ]
     assert made.status is not None
-    again = looked(make_job(status=made.status.wanted), pending, now + timedelta(minutes=1))
+    again = looked(make_job(status=made.status.desired), pending, now + timedelta(minutes=1))
     assert again.status is not None
-    assert (again.writes, again.events, again.status.wanted) == ((), (), again.status.observed)
+    assert (again.writes, again.events, again.status.desired) == ((), (), again.status.observed)
 
 
 def test_a_job_that_waits_says_how_many_of_its_gang_are_there(make_job: MakeJob, observe: Observe, now: datetime) -> None:
     """Its group is Pending again: where it has all its pods, it does not wait for it."""
     job = make_job({"Master": 1, "Worker": 2}, status={**CREATED, "startTime": "2026-11-21T11:00:00Z"})
-    pending = volcano(group(wanted_spec(job, volcano()), phase="Pending"))
+    pending = volcano(group(desired_spec(job, volcano()), phase="Pending"))
     observed = msgspec.structs.replace(observe(job, {"bert-worker-1": ""}), gang=pending)
     assert words(plan(PYTORCH, observed, now))[0][1].endswith("waits for PodGroup bert: Pending, 2 of 3")
     assert words(plan(PYTORCH, msgspec.structs.replace(observe(job), gang=pending), now))[0][0] == "PyTorchJobCreated"
@@ -119,7 +119,7 @@ def test_a_job_that_waits_no_more_says_no_more_that_it_does(make_job: MakeJob, n
     policies: dict[str, Json] = {"suspended": {"suspend": True}, "too late": {"activeDeadlineSeconds": 1}}
     policy = policies.get(then, {})
     job = make_job(policy=policy, status=status)
-    present = group(wanted_spec(job, volcano()), phase="Inqueue" if then == "admitted" else "Pending")
+    present = group(desired_spec(job, volcano()), phase="Inqueue" if then == "admitted" else "Pending")
     made = plan(PYTORCH, Observed(job=job, gang=None if then == "without gangs" else volcano(present)), now)
     assert words(made)[0] == ("PyTorchJobCreated", "PyTorchJob bert is created.")
 
@@ -132,7 +132,7 @@ def test_a_group_that_is_on_its_way_out_is_waited_for(make_job: MakeJob, now: da
 def test_coscheduling_is_not_waited_for(make_job: MakeJob, now: datetime) -> None:
     job = make_job()
     gang = Gang(scheduler="coscheduler")
-    present = group(wanted_spec(job, gang), phase="")
+    present = group(desired_spec(job, gang), phase="")
     assert kinds(looked(job, Gang(scheduler="coscheduler", group=present), now)) == ["Pod", "Pod", "Service", "Service"]
 
 
@@ -155,7 +155,7 @@ def test_members_say_their_group_and_scheduler_over_what_the_template_says(make_
 def test_another_scheduler_of_a_template_stays_and_is_warned_about(make_job: MakeJob, now: datetime) -> None:
     template = {"spec": {"schedulerName": "special", "containers": [{"name": "pytorch", "image": "i"}]}}
     job = make_job(role={"template": template})
-    gang = volcano(group(wanted_spec(job, volcano())))
+    gang = volcano(group(desired_spec(job, volcano())))
     made = looked(job, gang, now)
     assert names_another_scheduler(job, gang)
     assert "SetPodTemplateSchedulerName" in reasons(made)
@@ -186,13 +186,13 @@ def test_another_scheduler_of_a_template_stays_and_is_warned_about(make_job: Mak
 )
 def test_the_group_for_volcano_is_as_the_policy_says(policy: Json, wanted: Json, make_job: MakeJob) -> None:
     job = make_job({"Master": 1, "Worker": 2}, policy={"schedulingPolicy": policy})
-    assert wanted_spec(job, volcano()) == wanted
+    assert desired_spec(job, volcano()) == wanted
 
 
 def test_the_group_for_coscheduling_has_the_timeout_and_no_queue(make_job: MakeJob) -> None:
     policy = {"schedulingPolicy": {"queue": "gold", "priorityClass": "high", "scheduleTimeoutSeconds": 9}}
     job = make_job({"Master": 1, "Worker": 2}, policy=policy)
-    assert wanted_spec(job, Gang(scheduler="x")) == {"minMember": 3, "scheduleTimeoutSeconds": 9}
+    assert desired_spec(job, Gang(scheduler="x")) == {"minMember": 3, "scheduleTimeoutSeconds": 9}
 
 
 def test_the_groups_own_queue_and_unknown_fields_stay(make_job: MakeJob, now: datetime) -> None:
@@ -224,14 +224,14 @@ def test_a_job_that_can_have_no_group_says_why_and_waits(gang: Gang, remedy: str
     made = looked(make_job(), gang, now)
     assert made.writes == ()
     assert made.status is not None
-    (condition,) = made.status.wanted["conditions"]
+    (condition,) = made.status.desired["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("Created", "True", "PyTorchJobPodGroupMissing")
     assert remedy in condition["message"]
     assert reasons(made) == ["PyTorchJobPodGroupMissing"]
-    again = looked(make_job(status=made.status.wanted), gang, now)
+    again = looked(make_job(status=made.status.desired), gang, now)
     assert again.events == ()
     assert again.status is not None
-    assert again.status.observed == again.status.wanted
+    assert again.status.observed == again.status.desired
 
 
 REFUSAL = 'PodGroup.scheduling.volcano.sh "bert" is invalid: spec.minMember: Invalid value: 0: should be at least 1'
@@ -247,7 +247,7 @@ def test_a_new_job_whose_group_is_refused_says_so(make_job: MakeJob, now: dateti
     assert isinstance(write, Create)
     made = refused(observed, write, now)
     assert made.status is not None
-    (condition,) = made.status.wanted["conditions"]
+    (condition,) = made.status.desired["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("Created", "False", "PyTorchJobPodGroupRefused")
     assert condition["message"].endswith(REFUSAL)
 
@@ -262,16 +262,16 @@ def test_a_job_that_runs_ends_although_the_change_of_its_group_is_refused(
     assert write.failed is not None, "an event tells of it"
     made = refused(ended, write, now)
     assert made.status is not None
-    assert "Succeeded" in [one["type"] for one in made.status.wanted["conditions"]]
+    assert "Succeeded" in [one["type"] for one in made.status.desired["conditions"]]
 
 
 def test_a_job_goes_on_when_the_kind_has_come(make_job: MakeJob, now: datetime) -> None:
     waiting = looked(make_job(), volcano(is_served=False), now).status
     assert waiting is not None
-    made = looked(make_job(status=waiting.wanted), volcano(), now)
+    made = looked(make_job(status=waiting.desired), volcano(), now)
     assert kinds(made) == ["PodGroup"]
     assert made.status is not None
-    assert [one["reason"] for one in made.status.wanted["conditions"]] == ["PyTorchJobCreated"]
+    assert [one["reason"] for one in made.status.desired["conditions"]] == ["PyTorchJobCreated"]
 
 
 def test_a_group_that_is_going_is_left_to_go_and_pods_wait_for_the_next(make_job: MakeJob, now: datetime) -> None:

@@ -53,7 +53,7 @@ def test_a_job_whose_first_status_waited_started_with_its_pods(make_job: MakeJob
     ]
     first = plan(PYTORCH, msgspec.structs.replace(observed, children=children_of(job, pods, observed.children.services)), now)
     assert first.status is not None
-    assert first.status.wanted["startTime"] == made
+    assert first.status.desired["startTime"] == made
     assert first.requeue_after == 93
 
 
@@ -70,7 +70,7 @@ def test_what_ran_at_the_end_counts_as_succeeded(make_job: MakeJob, observe: Obs
     status = {**FINISHED, "replicaStatuses": {"Worker": {"active": 2, "succeeded": 1}}}
     made = plan(PYTORCH, observe(make_job(status=status)), now)
     assert made.status is not None
-    assert made.status.wanted["replicaStatuses"] == {"Worker": {"succeeded": 3}}
+    assert made.status.desired["replicaStatuses"] == {"Worker": {"succeeded": 3}}
 
 
 ONES = {"suspended": {"suspend": True}, "finished": {"cleanPodPolicy": "All"}, "scaled in": {}}
@@ -113,7 +113,7 @@ def test_a_job_whose_pods_are_refused_is_created_and_has_not_started(make_job: M
     made = refused(Observed(job=make_job()), now)
     assert (states(made), made.writes) == (["Created=True"], ())
     assert made.status is not None
-    assert "startTime" not in made.status.wanted
+    assert "startTime" not in made.status.desired
 
 
 def test_half_a_gang_is_counted_and_its_deadline_runs(make_job: MakeJob, observe: Observe, now: datetime) -> None:
@@ -122,12 +122,12 @@ def test_half_a_gang_is_counted_and_its_deadline_runs(make_job: MakeJob, observe
     made = refused(observe(job, {"bert-worker-1": "", "bert-worker-2": ""}), now)
     assert states(made) == ["Created=True", "Running=True"]
     assert made.status is not None
-    assert made.status.wanted["startTime"] == "2026-11-21T12:00:00Z"
-    assert made.status.wanted["replicaStatuses"]["Worker"]["active"] == 1
-    later = make_job({"Master": 1, "Worker": 3}, policy={"activeDeadlineSeconds": 60}, status=made.status.wanted)
+    assert made.status.desired["startTime"] == "2026-11-21T12:00:00Z"
+    assert made.status.desired["replicaStatuses"]["Worker"]["active"] == 1
+    later = make_job({"Master": 1, "Worker": 3}, policy={"activeDeadlineSeconds": 60}, status=made.status.desired)
     again = refused(observe(later, {"bert-worker-1": "", "bert-worker-2": ""}), now + timedelta(seconds=30))
     assert again.status is not None
-    assert (again.status.wanted, again.events) == (again.status.observed, ())
+    assert (again.status.desired, again.events) == (again.status.observed, ())
     assert states(plan(PYTORCH, observe(later), now + timedelta(seconds=60)))[-1] == "Failed=True"
 
 
@@ -135,13 +135,13 @@ def test_a_plan_of_a_plan_changes_nothing(make_job: MakeJob, observe: Observe, n
     """Level-triggered: what is as it should be stays."""
     first = plan(PYTORCH, observe(make_job()), now)
     assert first.status is not None
-    second = plan(PYTORCH, observe(make_job(status=first.status.wanted)), now + timedelta(hours=1))
+    second = plan(PYTORCH, observe(make_job(status=first.status.desired)), now + timedelta(hours=1))
     assert second.status is not None
-    assert (second.writes, second.events, second.status.wanted) == ((), (), first.status.wanted)
+    assert (second.writes, second.events, second.status.desired) == ((), (), first.status.desired)
 
 
 def test_conditions_of_a_job_carry_their_times(make_job: MakeJob, observe: Observe, now: datetime) -> None:
     made = plan(PYTORCH, observe(make_job()), now)
     assert made.status is not None
-    condition = msgspec.convert(made.status.wanted["conditions"][0], JobCondition)
+    condition = msgspec.convert(made.status.desired["conditions"][0], JobCondition)
     assert condition.last_transition_time == now

@@ -53,7 +53,7 @@ objects = manifests.manifests(checked({}), namespace="here")
 without = manifests.manifests(checked({"kinds": {"ToyJob": False}}), namespace="here")
 print(json.dumps({
     "made": [write.body for write in made.writes],
-    "status": made.status.wanted,
+    "status": made.status.desired,
     "answers": [[answer.allowed, answer.message] for answer in answers],
     "crd": crd,
     "jobs": [resource.kind for resource in JOB_RESOURCES],

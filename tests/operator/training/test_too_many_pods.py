@@ -76,7 +76,7 @@ def test_a_new_job_that_came_past_says_so_and_makes_nothing(kind: JobKind) -> No
     made = planned(kind, job_of(kind, INT32_MAX))
     assert not made.writes
     assert made.status is not None
-    condition = made.status.wanted["conditions"][-1]
+    condition = made.status.desired["conditions"][-1]
     wanted = ("Created", "False") if kind.resource.kind == MPI else ("Failed", "True")
     assert (condition["type"], condition["status"]) == wanted
     assert refusal(kind, INT32_MAX) in condition["message"]

@@ -36,7 +36,7 @@ class PodGroupStatus(Struct, frozen=True):
 
 
 class PodGroup(Struct, frozen=True):
-    """A PodGroup of either kind; its spec is compared with the wanted one as it stands."""
+    """A PodGroup of either kind; its spec is compared with the desired one as it stands."""
 
     metadata: ObjectMeta
     spec: Json = {}

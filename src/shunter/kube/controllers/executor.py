@@ -161,20 +161,20 @@ class Executor:
                 raise
             return present
 
-    async def _present(self, resource: Resource, wanted: Json) -> CompletedWrite | None:
-        """The object of the wanted name, if it has the same owner and labels. Listed, as controllers may not `get`."""
-        selector = f"metadata.name={wanted['name']}"
+    async def _present(self, resource: Resource, desired: Json) -> CompletedWrite | None:
+        """The object of the desired name, if it has the same owner and labels. Listed, as controllers may not `get`."""
+        selector = f"metadata.name={desired['name']}"
         try:
-            found = await self._client.list(resource, wanted.get("namespace", ""), view=MetadataOnly, field_selector=selector)
+            found = await self._client.list(resource, desired.get("namespace", ""), view=MetadataOnly, field_selector=selector)
         except ApiError:
             return None
-        present = next((one for one in found.items if one.metadata.name == wanted["name"]), None)
+        present = next((one for one in found.items if one.metadata.name == desired["name"]), None)
         if present is None:
             return None
         metadata = present.metadata
-        owner = controller_uid({"metadata": wanted})
+        owner = controller_uid({"metadata": desired})
         is_ours = metadata.is_controlled_by(owner) and metadata.deletion_timestamp is None
-        if not is_ours or not wanted.get("labels", {}).items() <= metadata.labels.items():
+        if not is_ours or not desired.get("labels", {}).items() <= metadata.labels.items():
             return None
         return CompletedWrite(resource, key_of(present), metadata.uid, metadata.resource_version)
 
@@ -208,11 +208,11 @@ class Executor:
         return CompletedWrite(ref.resource, Key(ref.namespace, ref.name), ref.uid or _deleted_uid(answer))
 
     async def _write_status(self, status: StatusWrite) -> CompletedWrite | Failure | None:
-        patch = difference(status.observed, status.wanted)
+        patch = difference(status.observed, status.desired)
         if not patch:
             return None
         # An empty status is left out: a schema may ask for at least one property.
-        body = _guarded({"status": patch if status.wanted else None}, status.ref)
+        body = _guarded({"status": patch if status.desired else None}, status.ref)
         if status.resource_version:
             body = {**body, "metadata": {**body.get("metadata", {}), "resourceVersion": status.resource_version}}
         try:
@@ -291,8 +291,8 @@ def _with_last_lines(status: StatusWrite | None, log_lines: Mapping[ContainerLog
     for place in status.last_lines if status else ():
         if line := place.choose(log_lines[place.log]).strip():
             assert status is not None
-            wanted = _replaced(status.wanted, place.path, line[:LONGEST_LINE])
-            status = msgspec.structs.replace(status, wanted=wanted)
+            desired = _replaced(status.desired, place.path, line[:LONGEST_LINE])
+            status = msgspec.structs.replace(status, desired=desired)
     return status
 
 

@@ -68,7 +68,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 class Create(msgspec.Struct, frozen=True, kw_only=True):
     """POST `body`, or POST it to a subresource (`binding`) of the object it names. An object of that name with the same managing
-    owner and the wanted labels is taken for the one that was to be made; any other makes AlreadyExists a failure like others."""
+    owner and the desired labels is taken for the one that was to be made; any other makes AlreadyExists a failure like others."""
 
     resource: Resource
     body: Json
@@ -120,21 +120,21 @@ class StatusLogLine(NamedTuple):
 
 
 class StatusWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """The status wanted after this reconcile. Only the difference to `observed` is sent (merge patch on /status), with the
+    """The status desired after this reconcile. Only the difference to `observed` is sent (merge patch on /status), with the
     resourceVersion as precondition when given; equal values send nothing. `last_lines` are read before anything is written, and
     left out where they cannot be read."""
 
     ref: Ref
     observed: Json
-    wanted: Json
+    desired: Json
     resource_version: str = ""
     last_lines: tuple[StatusLogLine, ...] = ()
 
     @classmethod
-    def over(cls, resource: Resource, metadata: ObjectMeta, observed: Json, wanted: Json) -> StatusWrite:
+    def over(cls, resource: Resource, metadata: ObjectMeta, observed: Json, desired: Json) -> StatusWrite:
         """Over the status of the version of the object that `metadata` is of, and of no later one."""
         version = metadata.resource_version
-        return cls(ref=Ref.of(resource, metadata), observed=observed, wanted=wanted, resource_version=version)
+        return cls(ref=Ref.of(resource, metadata), observed=observed, desired=desired, resource_version=version)
 
 
 FIRST_STATUS_SECONDS = 0.2

@@ -68,17 +68,17 @@ class CertificateSecret:
             stored = self._parsed(secret) if secret else None
             now = self._now()
             is_trusted = stored is not None and bool(bundles) and all(includes(b, stored.authorities, now) for b in bundles)
-            wanted, why = successor(self._usable(stored, now), self._hosts, now, is_trusted=is_trusted)
-            if wanted == stored:
+            desired, why = successor(self._usable(stored, now), self._hosts, now, is_trusted=is_trusted)
+            if desired == stored:
                 self._known = stored
                 return stored
             try:
-                await self._write(secret, wanted)
+                await self._write(secret, desired)
             except (Conflict, AlreadyExists, NotFound):
                 continue
             log.info("wrote the webhooks' certificate to Secret %s/%s: %s", self._namespace, self._name, why or "it was lost")
-            self._known = wanted
-            return wanted
+            self._known = desired
+            return desired
         raise SecretProblem(f"Secret {self._namespace}/{self._name} changes each time it is to be written.")
 
     def _usable(self, stored: ServingCertificate | None, now: datetime) -> ServingCertificate | None:
@@ -120,8 +120,8 @@ class CertificateSecret:
             return None
         return ServingCertificate(serving=serving, authorities=content[AUTHORITIES], staged=_pair(content, STAGED_FIELDS))
 
-    async def _write(self, secret: StoredSecret | None, wanted: ServingCertificate) -> None:
-        data = _encoded(wanted)
+    async def _write(self, secret: StoredSecret | None, desired: ServingCertificate) -> None:
+        data = _encoded(desired)
         if secret is None:
             metadata = {"name": self._name, "namespace": self._namespace, "labels": {MANAGED_BY: OWNER}}
             body = SECRETS.typed({"metadata": metadata, "type": TYPE, "data": data})
@@ -138,12 +138,12 @@ def _pair(content: dict[str, bytes], fields: dict[str, str]) -> KeyPair | None:
     return KeyPair(certificate, key) if certificate and key else None
 
 
-def _encoded(wanted: ServingCertificate) -> dict[str, str]:
+def _encoded(desired: ServingCertificate) -> dict[str, str]:
     content = {
-        FIELDS["certificate"]: wanted.serving.certificate,
-        FIELDS["key"]: wanted.serving.key,
-        AUTHORITIES: wanted.authorities,
+        FIELDS["certificate"]: desired.serving.certificate,
+        FIELDS["key"]: desired.serving.key,
+        AUTHORITIES: desired.authorities,
     }
-    if wanted.staged:
-        content |= {STAGED_FIELDS["certificate"]: wanted.staged.certificate, STAGED_FIELDS["key"]: wanted.staged.key}
+    if desired.staged:
+        content |= {STAGED_FIELDS["certificate"]: desired.staged.certificate, STAGED_FIELDS["key"]: desired.staged.key}
     return {field: base64.b64encode(text).decode() for field, text in content.items()}

@@ -80,5 +80,5 @@ def _promoted(staged: KeyPair, authorities: Sequence[bytes]) -> ServingCertifica
     return ServingCertificate(serving=staged, authorities=b"".join(authorities))
 
 
-def _unless_equal(current: ServingCertificate, wanted: ServingCertificate) -> Successor:
-    return Successor(wanted, "" if wanted == current else "what expired is dropped")
+def _unless_equal(current: ServingCertificate, desired: ServingCertificate) -> Successor:
+    return Successor(desired, "" if desired == current else "what expired is dropped")

@@ -168,7 +168,7 @@ class _V1:
     def ending(self, case: Case) -> Ending:
         pods = [self._pods.pod(replica, case, mark) for mark, replica in self._replicas]
         first = self._plan(self._job, pods)
-        conditions = first.status.wanted.get("conditions", ()) if first.status else ()
+        conditions = first.status.desired.get("conditions", ()) if first.status else ()
         states = {one["type"] for one in conditions if one["status"] == "True"}
         if "Failed" in states:
             return "fails"
@@ -177,7 +177,7 @@ class _V1:
         if case.restarts:
             return "goes on"
         # A failure is recorded in the status before its pod is deleted: the next pass does that.
-        status = msgspec.convert(first.status.wanted, JobStatus) if first.status else self._job.status
+        status = msgspec.convert(first.status.desired, JobStatus) if first.status else self._job.status
         second = self._plan(msgspec.structs.replace(self._job, status=status), pods)
         again = any(isinstance(write, Delete) and write.ref.resource == PODS for write in (*first.writes, *second.writes))
         return "starts the pod again" if again or _restarts_in_place(case, self._replicas) else "goes on"

@@ -215,8 +215,8 @@ def _is_short_of_pods(job: Json, pods: Sequence[Json], children: Sequence[Json])
     jobs = [child for child in children if child.get("kind") == "Job"]
     jobsets = [child for child in children if child.get("kind") == "JobSet"]
     groups = [group for one in jobsets for group in (one.get("spec") or {}).get("replicatedJobs") or []]
-    wanted = sum(int(group.get("replicas", 1)) for group in groups)
-    if not jobs or len(jobs) < wanted:
+    desired = sum(int(group.get("replicas", 1)) for group in groups)
+    if not jobs or len(jobs) < desired:
         return True
     return any(_lacks_pods(one, [pod for pod in there if controller_uid(pod) == one["metadata"].get("uid")]) for one in jobs)
 
@@ -228,9 +228,9 @@ def _lacks_pods(job: Json, there: Sequence[Json]) -> bool:
         return False
     parallelism = int(spec.get("parallelism", 1))
     done = max(int(status.get("succeeded") or 0), sum(pod.get("status", {}).get("phase") == "Succeeded" for pod in there))
-    wanted: int = min(parallelism, int(spec.get("completions") or parallelism) - done)
+    desired: int = min(parallelism, int(spec.get("completions") or parallelism) - done)
     at_work = [pod for pod in there if not pod_has_ended(pod)]
-    return len(at_work) < wanted
+    return len(at_work) < desired
 
 
 def _refusal(message: str) -> Cause:

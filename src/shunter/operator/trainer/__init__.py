@@ -1,6 +1,6 @@
 """trainer.kubeflow.org/v1alpha1: a TrainJob and its runtime become a JobSet.
 
-render.py                   from both to the wanted objects, through one `Model` (model.py) that the plugins change in turn
+render.py                   from both to the desired objects, through one `Model` (model.py) that the plugins change in turn
 plugins/, plugin.py         what a framework or a gang scheduler adds: a module each, and a line in the table there; the phases
 rendezvous.py               numNodes, address and port at which processes meet, shared by frameworks
 plan.py                     what is written of it, and the status; reconciler.py reads the caches (views.py) for it

@@ -29,7 +29,7 @@ def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan
         return plan
     status = msgspec.structs.replace(
         plan.status,
-        wanted={**plan.status.wanted, **failures_json(record)},
+        desired={**plan.status.desired, **failures_json(record)},
         resource_version=job.metadata.resource_version,
         last_lines=rank_failures.last_lines(plan.status.ref, record, new),
     )

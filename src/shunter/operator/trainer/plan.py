@@ -20,7 +20,7 @@ from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.obstacles import CREATED, GOES_ON, not_created, not_installed, refused, unbuildable
 from shunter.operator.trainer.plugin import Companion
 from shunter.operator.trainer.plugins import COMPANIONS
-from shunter.operator.trainer.plugins.pod_group import is_as_wanted
+from shunter.operator.trainer.plugins.pod_group import is_as_desired
 from shunter.operator.trainer.render import Rendered, owned, rendered
 from shunter.operator.trainer.runtime_spec import runtime_spec
 from shunter.operator.trainer.snapshot import KINDS, as_go_writes, not_found, runtime_in, snapshot_of
@@ -91,12 +91,12 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return jobset if jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None else None
 
-    def outgrown_jobset(self, wanted: Rendered) -> LiveJobSet | None:
+    def outgrown_jobset(self, desired: Rendered) -> LiveJobSet | None:
         """The JobSet, if the job's number of nodes has changed since it was created."""
         jobset = self.own_jobset
         if jobset is None or jobset.metadata.deletion_timestamp is not None:
             return None
-        return jobset if resumption.has_other_nodes(self.job, jobset, wanted.jobset) else None
+        return jobset if resumption.has_other_nodes(self.job, jobset, desired.jobset) else None
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
@@ -122,26 +122,26 @@ def _plan(observed: Observed, now: datetime) -> Plan:
     if observed.status_server is not None and not observed.status_server.authorities:
         return Plan(writes=suspension, status=_status_write(job, status), requeue_after=CERTIFICATE_SECONDS)
     try:
-        wanted = None if JOBSETS in observed.uninstalled else _wanted(observed)
+        desired = None if JOBSETS in observed.uninstalled else _desired(observed)
     except BuildError as error:
         obstacle = unbuildable(job, error, has_snapshot=observed.snapshot is not None)
         return _held_up(observed, obstacle, error.message, now)
-    missing = _missing_kind(observed, wanted)
+    missing = _missing_kind(observed, desired)
     if missing is not None:
         obstacle = not_installed(missing)
         is_new = condition_of(job.status.conditions, obstacle.type) is None
         return _held_up(observed, obstacle, obstacle.message if is_new else "", now)
-    assert wanted is not None
-    outgrown = observed.outgrown_jobset(wanted)
+    assert desired is not None
+    outgrown = observed.outgrown_jobset(desired)
     if outgrown is not None and outgrown.spec.volume_claim_policies:
         return _held_up(observed, resumption.claims_in_the_way(outgrown), "", now)
-    kept = () if job.spec.suspend else resumption.kept_placement(observed.jobs, wanted.jobset)
-    writes, waiting = _replacement(observed, outgrown) if outgrown is not None else _jobset_writes(observed, wanted, kept)
+    kept = () if job.spec.suspend else resumption.kept_placement(observed.jobs, desired.jobset)
+    writes, waiting = _replacement(observed, outgrown) if outgrown is not None else _jobset_writes(observed, desired, kept)
     is_renewed = outgrown is not None and any(isinstance(write, Delete) for write in writes)
     status, remaining = _status(observed, None, now, waiting=waiting)
     status = _with_placement(observed, status, kept if not waiting else (), now)
     return Plan(
-        writes=(*suspension, *_other_writes(observed, wanted, is_stopped=bool(job.spec.suspend) or is_renewed), *writes),
+        writes=(*suspension, *_other_writes(observed, desired, is_stopped=bool(job.spec.suspend) or is_renewed), *writes),
         status=_status_write(job, status),
         may_status_wait=observed.own_jobset is None,
         requeue_after=remaining,
@@ -169,7 +169,7 @@ def _held_up(observed: Observed, obstacle: Condition, event_text: str, now: date
     return Plan(writes=_suspension(observed), status=_status_write(observed.job, status), events=events, requeue_after=remaining)
 
 
-def _wanted(observed: Observed) -> Rendered:
+def _desired(observed: Observed) -> Rendered:
     job, runtime = observed.job, observed.runtime
     if observed.snapshot is not None:
         return rendered(job, runtime_in(job, observed.snapshot), observed.status_server)
@@ -179,10 +179,10 @@ def _wanted(observed: Observed) -> Rendered:
     return rendered(job, as_go_writes(runtime), observed.status_server)
 
 
-def _missing_kind(observed: Observed, wanted: Rendered | None) -> Resource | None:
-    if wanted is None:
+def _missing_kind(observed: Observed, desired: Rendered | None) -> Resource | None:
+    if desired is None:
         return JOBSETS
-    kinds = {(body["apiVersion"], body["kind"]) for body in wanted.objects}
+    kinds = {(body["apiVersion"], body["kind"]) for body in desired.objects}
     return next((resource for resource in sorted(observed.uninstalled) if (resource.api_version, resource.kind) in kinds), None)
 
 
@@ -194,12 +194,12 @@ def _suspension(observed: Observed) -> tuple[Write, ...]:
     return (_stop(jobset),)
 
 
-def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) -> tuple[tuple[Write, ...], str]:
+def _jobset_writes(observed: Observed, desired: Rendered, kept: Sequence[str]) -> tuple[tuple[Write, ...], str]:
     """The writes of the JobSet, and what a job to be resumed waits for. A running JobSet is never changed. A suspended one is
     resumed once nothing runs, and recreated if it would keep placements and nothing is lost."""
     job, jobset = observed.job, observed.own_jobset
     if jobset is None:
-        return (_apply(JOBSETS, wanted.jobset),), ""
+        return (_apply(JOBSETS, desired.jobset),), ""
     if observed.resumed_jobset is not None:
         if waiting := _waiting(observed):
             return (), waiting
@@ -208,7 +208,7 @@ def _jobset_writes(observed: Observed, wanted: Rendered, kept: Sequence[str]) ->
             return (deletion,), resumption.waiting(jobset, f"its JobSet is recreated, as it would keep {joined(kept)}")
     elif not job.spec.suspend or jobset.metadata.deletion_timestamp is not None:
         return (), ""
-    return (_apply(JOBSETS, with_stored_lists(wanted.jobset, jobset)),), ""
+    return (_apply(JOBSETS, with_stored_lists(desired.jobset, jobset)),), ""
 
 
 def _replacement(observed: Observed, jobset: LiveJobSet) -> tuple[tuple[Write, ...], str]:
@@ -239,7 +239,7 @@ def _waiting(observed: Observed) -> str:
     return resumption.waiting(jobset, why) if why else ""
 
 
-def _other_writes(observed: Observed, wanted: Rendered, *, is_stopped: bool) -> tuple[Write, ...]:
+def _other_writes(observed: Observed, desired: Rendered, *, is_stopped: bool) -> tuple[Write, ...]:
     """The snapshot if there is none, and what is not as it should be beside the JobSet. `is_stopped`: PodGroups may change."""
     job = observed.job
     writes: list[Write] = []
@@ -248,25 +248,25 @@ def _other_writes(observed: Observed, wanted: Rendered, *, is_stopped: bool) -> 
         writes.append(_apply(CONFIG_MAPS, owned(job, snapshot_of(job, observed.runtime))))
     present = {(companion.resource, companion.name(job)): view for companion, view in observed.companions.items()}
     resources = {(companion.resource.api_version, companion.resource.kind): companion.resource for companion in COMPANIONS}
-    for body in wanted.objects:
+    for body in desired.objects:
         resource = resources[body["apiVersion"], body["kind"]]
         if _is_due(body, present.get((resource, body["metadata"]["name"])), is_stopped=is_stopped):
             writes.append(_apply(resource, body))
-    for companion, make in wanted.secrets.items():
+    for companion, make in desired.secrets.items():
         if companion not in observed.companions:
             writes.append(Create(resource=SECRETS, body=make(observed.randomness)))
     return tuple(writes)
 
 
-def _is_due(wanted: Json, present: Present | None, *, is_stopped: bool) -> bool:
+def _is_due(desired: Json, present: Present | None, *, is_stopped: bool) -> bool:
     """Whether to write an object beside the JobSet. A PodGroup is not changed while the job runs; the write of one that another
     kind of object controls is refused by the API server, which reports it."""
     match present:
         case ConfigMap(data=data):
-            return not wanted["data"].items() <= (data or {}).items()
+            return not desired["data"].items() <= (data or {}).items()
         case PodGroup(metadata=metadata, spec=spec):
             is_foreign = metadata.controller is not None and not _is_of_trainjob(metadata)
-            return is_foreign or (is_stopped and not is_as_wanted(wanted["spec"], spec))
+            return is_foreign or (is_stopped and not is_as_desired(desired["spec"], spec))
         case _:
             return True
 
@@ -363,4 +363,4 @@ def _creation_failed(job: TrainJob, cause: str) -> Note:
 
 
 def _status_write(job: TrainJob, status: TrainJobStatus) -> StatusWrite:
-    return StatusWrite(ref=Ref.of(TRAIN_JOBS, job.metadata), observed=status_json(job.status), wanted=status_json(status))
+    return StatusWrite(ref=Ref.of(TRAIN_JOBS, job.metadata), observed=status_json(job.status), desired=status_json(status))

@@ -35,7 +35,7 @@ def rendered(job: TrainJob, runtime: Json, status_server: StatusServerPlace | No
     """The objects of a job. `runtime` is the JSON of a TrainingRuntime or ClusterTrainingRuntime and is not changed.
     `status_server` is where its pods are to report, if anywhere. Raises BuildError when job and runtime do not go together."""
     model = completed_model(job, runtime, status_server)
-    objects = tuple(owned(job, wanted) for plugin in PLUGINS for wanted in plugin.objects(model))
+    objects = tuple(owned(job, desired) for plugin in PLUGINS for desired in plugin.objects(model))
     secrets = {companion: _owned_secret(job, make) for plugin in PLUGINS for companion, make in plugin.secrets(model).items()}
     return Rendered(owned(job, jobset(model)), objects, secrets)
 
@@ -79,10 +79,10 @@ def merge_trainer_resources(job: TrainJob, pods: PodSet) -> None:
             container["resources"] = merged_resources(container.get("resources") or {}, trainer.resources_per_node)
 
 
-def owned(job: TrainJob, wanted: Json) -> Json:
+def owned(job: TrainJob, desired: Json) -> Json:
     """A copy with the job as its only owner and its controller."""
     owner = controller_reference(TRAIN_JOBS.api_version, TRAIN_JOBS.kind, job.metadata.name, job.metadata.uid)
-    return {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": [owner]}}
+    return {**desired, "metadata": {**desired["metadata"], "ownerReferences": [owner]}}
 
 
 def _owned_secret(job: TrainJob, make: Callable[[bytes], Json]) -> Callable[[bytes], Json]:

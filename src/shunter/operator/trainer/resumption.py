@@ -54,36 +54,36 @@ def waiting(jobset: LiveJobSet, why: str) -> str:
     return f"{jobset.metadata.name} starts again when nothing of its last run is left: {why}"
 
 
-def kept_placement(jobs: Iterable[JobOfSet], wanted: Json) -> list[str]:
-    """What unfinished Jobs would keep of earlier placements if the JobSet `wanted` resumed them, e.g. `nodeSelector gpu=a100`."""
-    wanted_pods = {
+def kept_placement(jobs: Iterable[JobOfSet], desired: Json) -> list[str]:
+    """What unfinished Jobs would keep of earlier placements if the JobSet `desired` resumed them: `nodeSelector gpu=a100`."""
+    desired_pods = {
         replicated["name"]: ((replicated.get("template") or {}).get("spec") or {}).get("template") or {}
-        for replicated in wanted["spec"].get("replicatedJobs") or []
+        for replicated in desired["spec"].get("replicatedJobs") or []
     }
     found: dict[str, None] = {}
     for job in jobs:
-        pods = wanted_pods.get(job.replicated_job)
+        pods = desired_pods.get(job.replicated_job)
         if pods is not None and not _is_finished(job):
             found |= dict.fromkeys(_kept(job, pods.get("spec") or {}))
     return sorted(found)
 
 
-def _kept(job: JobOfSet, wanted: Json) -> Iterator[str]:
+def _kept(job: JobOfSet, desired: Json) -> Iterator[str]:
     own = job.spec.template.spec
-    selector = wanted.get("nodeSelector") or {}
+    selector = desired.get("nodeSelector") or {}
     for key, value in own.node_selector.items():
         if key not in selector and not key.startswith(_JOBSET_OWN):
             yield f"nodeSelector {key}={value}"
-    for toleration in _beyond(own.tolerations, wanted.get("tolerations")):
+    for toleration in _beyond(own.tolerations, desired.get("tolerations")):
         if not toleration.get("key", "").startswith(_JOBSET_OWN):
             yield f"toleration of {toleration.get('key') or 'all taints'}"
-    for gate in _beyond(own.scheduling_gates, wanted.get("schedulingGates")):
+    for gate in _beyond(own.scheduling_gates, desired.get("schedulingGates")):
         yield f"schedulingGate {gate.get('name', '')}"
 
 
-def _beyond(own: Sequence[Json], wanted: Any) -> Iterator[Json]:
+def _beyond(own: Sequence[Json], desired: Any) -> Iterator[Json]:
     """Compared without what is empty, which Jobs are stored without."""
-    kept = [_filled(item) for item in wanted or []]
+    kept = [_filled(item) for item in desired or []]
     return (item for item in own if _filled(item) not in kept)
 
 
@@ -91,7 +91,7 @@ def _filled(item: Json) -> Json:
     return {name: value for name, value in item.items() if value not in (None, "")}
 
 
-def has_other_nodes(job: TrainJob, jobset: LiveJobSet, wanted: Json) -> bool:
+def has_other_nodes(job: TrainJob, jobset: LiveJobSet, desired: Json) -> bool:
     """Whether the job was given another number of nodes than its unfinished JobSet has. Only the job's own `numNodes` counts: a
     runtime whose number changes must not stop jobs that run."""
     if job.spec.trainer is None or job.spec.trainer.num_nodes is None:
@@ -101,7 +101,7 @@ def has_other_nodes(job: TrainJob, jobset: LiveJobSet, wanted: Json) -> bool:
     present = {one.name: one.template.spec.parallelism for one in jobset.spec.replicated_jobs}
     return any(
         present[one["name"]] not in (None, one["template"]["spec"]["parallelism"])
-        for one in wanted["spec"].get("replicatedJobs") or []
+        for one in desired["spec"].get("replicatedJobs") or []
         if one["name"] in present
     )
 

@@ -29,24 +29,24 @@ def has_missed_deadline(status: TrainJobStatus) -> bool:
     return failed is not None and failed.reason == DEADLINE_EXCEEDED
 
 
-def with_condition(conditions: Conditions, wanted: Condition, now: datetime) -> Conditions:
+def with_condition(conditions: Conditions, desired: Condition, now: datetime) -> Conditions:
     """The list with this condition in its type's place, or at the end. The transition time stays while the status does; a new
-    one is the wanted condition's own, or now."""
-    current = condition_of(conditions, wanted.type)
-    if current is not None and current.status == wanted.status:
+    one is the desired condition's own, or now."""
+    current = condition_of(conditions, desired.type)
+    if current is not None and current.status == desired.status:
         changed = current.last_transition_time
     else:
-        changed = wanted.last_transition_time or now
-    condition = msgspec.structs.replace(wanted, last_transition_time=changed)
+        changed = desired.last_transition_time or now
+    condition = msgspec.structs.replace(desired, last_transition_time=changed)
     if current is None:
         return (*conditions, condition)
-    return tuple(condition if other.type == wanted.type else other for other in conditions)
+    return tuple(condition if other.type == desired.type else other for other in conditions)
 
 
-def with_only(conditions: Conditions, type: str, wanted: Condition | None, now: datetime) -> Conditions:
+def with_only(conditions: Conditions, type: str, desired: Condition | None, now: datetime) -> Conditions:
     """With the condition of this type if there is one, else without."""
-    if wanted is not None:
-        return with_condition(conditions, wanted, now)
+    if desired is not None:
+        return with_condition(conditions, desired, now)
     return tuple(condition for condition in conditions if condition.type != type)
 
 
@@ -54,14 +54,14 @@ def with_suspension(conditions: Conditions, is_suspended: bool, now: datetime, *
     """Suspended is True while the job is suspended, and False with reason Resumed once it no longer waits for anything."""
     current = condition_of(conditions, SUSPENDED)
     if is_suspended:
-        wanted = Condition(type=SUSPENDED, status="True", reason="Suspended", message="TrainJob is suspended")
-        return with_condition(conditions, wanted, now)
+        desired = Condition(type=SUSPENDED, status="True", reason="Suspended", message="TrainJob is suspended")
+        return with_condition(conditions, desired, now)
     if current is None or not current.is_true:
         return conditions
     if waiting:
         return with_condition(conditions, msgspec.structs.replace(current, message=waiting), now)
-    wanted = Condition(type=SUSPENDED, status="False", reason="Resumed", message="TrainJob is resumed")
-    return with_condition(conditions, wanted, now)
+    desired = Condition(type=SUSPENDED, status="False", reason="Resumed", message="TrainJob is resumed")
+    return with_condition(conditions, desired, now)
 
 
 def without_retryable_failure(conditions: Conditions) -> Conditions:

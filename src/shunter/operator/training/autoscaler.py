@@ -33,16 +33,16 @@ def synced(job: AnyJob, present: Autoscaler | None) -> list[Write]:
     job too."""
     if job.autoscaling is None:
         return list(removed(job, present))
-    wanted = wanted_spec(job)
+    desired = desired_spec(job)
     resource = HORIZONTAL_POD_AUTOSCALERS
 
     if present is None:
         metadata = {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]}
         failed = job.note("Warning", f"Failed{resource.kind}Creation", "Error creating: {error}")
-        return [Create(resource=resource, body=resource.typed({"metadata": metadata, "spec": wanted}), failed=failed)]
-    if not present.metadata.is_controlled_by(job.metadata.uid) or _same(present.spec, wanted):
+        return [Create(resource=resource, body=resource.typed({"metadata": metadata, "spec": desired}), failed=failed)]
+    if not present.metadata.is_controlled_by(job.metadata.uid) or _same(present.spec, desired):
         return []
-    patch = {"spec": difference(present.spec, wanted)}
+    patch = {"spec": difference(present.spec, desired)}
     failed = job.note("Warning", f"Failed{resource.kind}Update", "Error updating: {error}")
     return [Patch(ref=_ref(job, present), patch=patch, failed=failed)]
 
@@ -70,7 +70,7 @@ def waking(primary: Resource, add: Callable[[Key], None]) -> Handler[Autoscaler]
     return deleted
 
 
-def wanted_spec(job: AnyJob) -> Json:
+def desired_spec(job: AnyJob) -> Json:
     """What the job's elastic policy says."""
     policy = job.autoscaling
     assert policy is not None
@@ -86,20 +86,20 @@ def _ref(job: AnyJob, present: Autoscaler) -> Ref:
     return Ref(HORIZONTAL_POD_AUTOSCALERS, job.namespace, job.name, present.metadata.uid)
 
 
-def _same(present: Any, wanted: Any) -> bool:
+def _same(present: Any, desired: Any) -> bool:
     """Whether two specs say the same; the API server writes quantities in its own form."""
-    if isinstance(present, dict) and isinstance(wanted, dict):
-        return present.keys() == wanted.keys() and all(
-            _same_quantity(present[key], wanted[key]) if key in ("averageValue", "value") else _same(present[key], wanted[key])
-            for key in wanted
+    if isinstance(present, dict) and isinstance(desired, dict):
+        return present.keys() == desired.keys() and all(
+            _same_quantity(present[key], desired[key]) if key in ("averageValue", "value") else _same(present[key], desired[key])
+            for key in desired
         )
-    if isinstance(present, list) and isinstance(wanted, list):
-        return len(present) == len(wanted) and all(map(_same, present, wanted))
-    return bool(present == wanted)
+    if isinstance(present, list) and isinstance(desired, list):
+        return len(present) == len(desired) and all(map(_same, present, desired))
+    return bool(present == desired)
 
 
-def _same_quantity(present: Any, wanted: Any) -> bool:
+def _same_quantity(present: Any, desired: Any) -> bool:
     try:
-        return parse(present) == parse(wanted)
+        return parse(present) == parse(desired)
     except ValueError:
         return False

@@ -13,7 +13,7 @@ from shunter.operator.training.progress import Progress
 
 
 def newly_ended(framework: AnyFramework, observed: Observed, replica_type: str) -> list[Pod]:
-    """The wanted pods of one role whose end the status does not count yet."""
+    """The desired pods of one role whose end the status does not count yet."""
     job, children = observed.job, scale_in.evidence(observed.children)
     count = job.replica_count(replica_type)
     pods = [pod for pod in children.pods_in_role(replica_type) if (index_of(pod.metadata.labels) or 0) < count]

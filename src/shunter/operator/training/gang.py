@@ -123,7 +123,7 @@ def synced(job: AnyJob, gang: Gang) -> list[Write]:
         return [_creation(job, gang)]
     if group.metadata.deletion_timestamp is not None:
         return []
-    patch = difference(group.spec, wanted_spec(job, gang))
+    patch = difference(group.spec, desired_spec(job, gang))
     ref = Ref(gang.resource, job.namespace, job.name, group.metadata.uid)
     refused = job.note("Warning", "FailedUpdatePodGroup", "Error updating: {error}")
     return [Patch(ref=ref, patch={"spec": patch}, failed=refused)] if patch else []
@@ -174,7 +174,7 @@ def release(job: AnyJob, gang: Gang, *, is_news: bool) -> tuple[list[Delete], tu
     return [Delete(ref=ref, succeeded=deleted, failed=refused)], (terminated,)
 
 
-def wanted_spec(job: AnyJob, gang: Gang) -> Json:
+def desired_spec(job: AnyJob, gang: Gang) -> Json:
     """The spec of the group: what the job says, and what is there of fields that it says nothing about."""
     policy = job.run_policy.scheduling_policy or SchedulingPolicy()
     members = job.total_replicas if policy.min_available is None else policy.min_available
@@ -216,12 +216,12 @@ def _requested(containers: Iterable[Json]) -> Iterable[tuple[str, str]]:
         yield from (resources.get("limits") or {} if requests is None else requests).items()
 
 
-def _same_resources(before: Json | None, wanted: Json) -> bool:
+def _same_resources(before: Json | None, desired: Json) -> bool:
     """Whether two lists of resources are the same amounts, however written."""
     return (
         before is not None
-        and before.keys() == wanted.keys()
-        and all(parse(before[name]) == parse(wanted[name]) for name in wanted)
+        and before.keys() == desired.keys()
+        and all(parse(before[name]) == parse(desired[name]) for name in desired)
     )
 
 
@@ -229,7 +229,7 @@ def _creation(job: AnyJob, gang: Gang) -> Create:
     metadata: Json = {"name": job.name, "namespace": job.namespace, "ownerReferences": [job.owner_reference]}
     if job.metadata.annotations:
         metadata["annotations"] = job.metadata.annotations
-    body = gang.resource.typed({"metadata": metadata, "spec": wanted_spec(job, gang)})
+    body = gang.resource.typed({"metadata": metadata, "spec": desired_spec(job, gang)})
     return Create(
         resource=gang.resource, body=body, failed=job.note("Warning", "FailedCreatePodGroup", "Error creating: {error}")
     )

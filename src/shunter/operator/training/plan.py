@@ -63,15 +63,15 @@ def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, 
     elif is_prerequisite or (isinstance(write, Create) and write.resource in (PODS, SERVICES)):
         planned = plan(framework, observed, now)
         status = _without_start(planned.status) if planned.status and not observed.children.pods else planned.status
-        if status and status.wanted != status.observed:
+        if status and status.desired != status.observed:
             told = (*planned.events, *told)
     return Plan(status=status, events=told)
 
 
 def _without_start(status: StatusWrite) -> StatusWrite:
     """A job of which no pod was made has not started."""
-    wanted = {field: value for field, value in status.wanted.items() if field != "startTime" or field in status.observed}
-    return msgspec.structs.replace(status, wanted=wanted)
+    desired = {field: value for field, value in status.desired.items() if field != "startTime" or field in status.observed}
+    return msgspec.structs.replace(status, desired=desired)
 
 
 def _suspended(framework: AnyFramework, observed: Observed, progress: Progress) -> Plan:

@@ -134,7 +134,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return StatusWrite(
             ref=self.ref,
             observed=as_json(self.observed),
-            wanted=as_json(self.status),
+            desired=as_json(self.status),
             resource_version=self.resource_version,
             last_lines=self.last_lines,
         )

@@ -90,11 +90,11 @@ class NumberedReplicas:
 def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progress: Progress) -> tuple[list[Write], Progress]:
     """The pods of one role: deletions first, then creations; and what failures mean for the status."""
     job, children = observed.job, observed.children
-    wanted = job.replica_count(replica_type)
+    desired = job.replica_count(replica_type)
     policy = job.replicas[replica_type].restart_policy
     pods = children.pods_of(replica_type)
-    superfluous = scale_in.superfluous(pods, wanted)
-    present = [pod for pod in scale_in.evidence(children).pods_of(replica_type) if index(pod) < wanted]
+    superfluous = scale_in.superfluous(pods, desired)
+    present = [pod for pod in scale_in.evidence(children).pods_of(replica_type) if index(pod) < desired]
     news = failures.newly_ended(framework, observed, replica_type)
     consequences = [(pod, restart.consequence(pod, policy, framework.container)) for pod in present]
     replaced = [pod for pod, consequence in consequences if consequence == "replace"]
@@ -107,7 +107,7 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
         if any(pod in news for pod in replaced):
             progress = progress.event("Warning", "Restarting", message)
     there = {index(pod) for pod in pods}
-    missing = [number for number in range(wanted) if number not in there]
+    missing = [number for number in range(desired) if number not in there]
     if missing and sets_own_restart_policy(job, replica_type):
         progress = progress.note("Warning", "SetPodTemplateRestartPolicy", OVERWRITTEN_RESTART_POLICY)
     bodies = replicas(framework, job, replica_type, missing)
@@ -122,12 +122,12 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
 
 def _services(framework: AnyFramework, job: AnyJob, children: Children, replica_type: str) -> list[Write]:
     """The services of one role: one for each index, none beyond."""
-    wanted = job.replica_count(replica_type)
+    desired = job.replica_count(replica_type)
     present = children.services_of(replica_type)
-    beyond = [service for service in present if index(service) >= wanted]
+    beyond = [service for service in present if index(service) >= desired]
     superfluous = [service for service in beyond if is_own(service) and not service.metadata.deletion_timestamp]
     there = {index(service) for service in present}
-    missing = [number for number in range(wanted) if number not in there]
+    missing = [number for number in range(desired) if number not in there]
     return [
         *(deletion(job, SERVICES, service) for service in superfluous),
         *(creation(job, SERVICES, body) for body in services(framework, job, replica_type, missing)),

@@ -1,6 +1,6 @@
 """The pods a job gets, as upstream writes them: the replica's template plus labels, environment, init containers, policy.
 
-Parts that all pods of a role share are built once and shared between the wanted objects: nobody changes a wanted object.
+Parts that all pods of a role share are built once and shared between the desired objects: nobody changes a desired object.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def replicas(made: Plan) -> int | None:
 
 def conditions(made: Plan) -> dict[str, tuple[str, str]]:
     assert made.status is not None
-    return {one["type"]: (one["status"], one["reason"]) for one in made.status.wanted["conditions"]}
+    return {one["type"]: (one["status"], one["reason"]) for one in made.status.desired["conditions"]}
 
 
 def running(count: int, amount: str) -> tuple[list[ScaledPod], list[PodMetrics]]:

@@ -51,7 +51,7 @@ def test_what_cannot_be_computed_is_said(look: Observed, reason: str, message: s
     made = decide(look, NOW).plan
     assert replicas(made) is None
     assert made.status is not None
-    condition = next(one for one in made.status.wanted["conditions"] if one["type"] == "ScalingActive")
+    condition = next(one for one in made.status.desired["conditions"] if one["type"] == "ScalingActive")
     assert (condition["status"], condition["reason"]) == ("False", reason)
     assert message in condition["message"]
     assert made.events[-1].reason == "FailedComputeMetricsReplicas"
@@ -76,7 +76,7 @@ def test_the_status_shows_what_was_measured() -> None:
     pods, metrics = running(2, "100m")
     made = decide(observed(2, pods, metrics, wanted=[cpu(), memory("200Mi")]), NOW).plan
     assert made.status is not None
-    shown = made.status.wanted
+    shown = made.status.desired
     assert (shown["currentReplicas"], shown["desiredReplicas"], shown["lastScaleTime"]) == (2, 4, "2026-11-21T12:00:00Z")
     assert [one["resource"]["current"] for one in shown["currentMetrics"]] == [
         {"averageUtilization": 100, "averageValue": "100m"},

@@ -19,7 +19,7 @@ def test_a_job_starts_at_its_time_with_its_name_labels_and_stamp() -> None:
     assert metadata["labels"] == {"a": "b"}
     assert metadata["annotations"] == {"batch.kubernetes.io/cronjob-scheduled-timestamp": "2026-11-21T13:05:00+01:00"}
     assert done.status is not None
-    assert done.status.wanted["lastScheduleTime"] == "2026-11-21T12:05:00Z"
+    assert done.status.desired["lastScheduleTime"] == "2026-11-21T12:05:00Z"
     assert done.requeue_after == pytest.approx(4.9 * 60 + 0.1)
 
 
@@ -29,8 +29,8 @@ def test_a_time_is_not_started_twice_nor_by_a_process_that_could_not_say_so() ->
     again = planned(cron_job(), job(at), minutes=6)
     assert created(again) == []
     assert again.status is not None
-    assert again.status.wanted["lastScheduleTime"] == "2026-11-21T12:05:00Z"
-    assert [one["name"] for one in again.status.wanted["active"]] == [at]
+    assert again.status.desired["lastScheduleTime"] == "2026-11-21T12:05:00Z"
+    assert [one["name"] for one in again.status.desired["active"]] == [at]
 
 
 def test_a_suspended_cron_job_starts_nothing_but_follows_its_jobs() -> None:
@@ -38,7 +38,7 @@ def test_a_suspended_cron_job_starts_nothing_but_follows_its_jobs() -> None:
     assert created(done) == []
     assert reasons(done) == ["SawCompletedJob"]
     assert done.status is not None
-    assert done.status.wanted == {"lastSuccessfulTime": "2026-11-21T12:00:50Z"}
+    assert done.status.desired == {"lastSuccessfulTime": "2026-11-21T12:00:50Z"}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_concurrency_policy(policy: str, starts: int, goes: list[str]) -> None:
     assert (len(created(done)), deleted(done)) == (starts, goes)
     assert ("JobAlreadyActive" in reasons(done)) == (policy == "Forbid")
     assert done.status is not None
-    assert [one["name"] for one in done.status.wanted.get("active", [])] == ([] if policy == "Replace" else ["j"])
+    assert [one["name"] for one in done.status.desired.get("active", [])] == ([] if policy == "Replace" else ["j"])
 
 
 def test_ended_jobs_beyond_the_limits_go_oldest_first() -> None:
@@ -65,7 +65,7 @@ def test_what_others_made_or_deleted_is_told() -> None:
     done = planned(cron_job(active("gone"), suspend=True), job("mine", by_hand=True), minutes=1)
     assert reasons(done) == ["MissingJob", "UnexpectedJob"]
     assert done.status is not None
-    assert done.status.wanted == {}
+    assert done.status.desired == {}
 
 
 def test_a_refused_job_is_told_and_a_taken_name_is_not() -> None:

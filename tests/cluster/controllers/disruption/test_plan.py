@@ -26,7 +26,7 @@ def planned(pods: list[Pod], status: dict[str, Any] | None = None, scale: int | 
     scales = {} if scale is None else {"rs": ("deployment", scale)}
     done = plan(Observed(budget=msgspec.convert(body, DisruptionBudget), pods=tuple(pods), scales=scales), NOW)
     assert done.status is not None
-    return done.status.wanted
+    return done.status.desired
 
 
 def counts(status: dict[str, Any]) -> tuple[int, int, int, int]:

@@ -63,7 +63,7 @@ def carried_out(of: Json, one: Json) -> Json:
             assert isinstance(write, Patch)
             one["metadata"]["finalizers"] = []
         if plan.status is not None:
-            new = {**of, "status": dict(plan.status.wanted)}
+            new = {**of, "status": dict(plan.status.desired)}
             assert job_status_errors(new, of) == []
             of = new
     raise AssertionError("the plans come to no end")
@@ -83,8 +83,8 @@ def test_a_suspended_job_with_nothing_to_do_has_no_start_time() -> None:
     of = job({}, suspend=True, completions=0)
     plan = planned(of)
     assert plan.status is not None
-    assert "startTime" not in plan.status.wanted
-    assert job_status_errors({**of, "status": plan.status.wanted}, of) == []
+    assert "startTime" not in plan.status.desired
+    assert job_status_errors({**of, "status": plan.status.desired}, of) == []
 
 
 @pytest.mark.parametrize(
@@ -101,14 +101,14 @@ def test_a_job_starts_no_later_than_its_first_pod(status: Json, pod_made: str, s
     of = job(status)
     plan = planned(of, pod(of, "Running", pod_made))
     assert plan.status is not None
-    assert plan.status.wanted["startTime"] == start
+    assert plan.status.desired["startTime"] == start
 
 
 def test_the_deadline_counts_from_the_first_pod() -> None:
     of = job({}, activeDeadlineSeconds=60)
     plan = planned(of, pod(of, "Running"))
     assert plan.status is not None
-    assert [one["reason"] for one in plan.status.wanted["conditions"]] == ["DeadlineExceeded"]
+    assert [one["reason"] for one in plan.status.desired["conditions"]] == ["DeadlineExceeded"]
 
 
 def test_the_deadline_of_a_resumed_job_counts_anew() -> None:

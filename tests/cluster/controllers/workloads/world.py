@@ -125,7 +125,7 @@ class World:
             if (failure := self._write(write)) is not None:
                 return True, failure
         wrote = bool(plan.writes)
-        if plan.status is not None and (patch := difference(plan.status.observed, plan.status.wanted)):
+        if plan.status is not None and (patch := difference(plan.status.observed, plan.status.desired)):
             self._may_die()
             ref = plan.status.ref
             self.cluster.patch(ref.resource.kind, Key(ref.namespace, ref.name), {"status": patch}, subresource="status")

@@ -38,12 +38,12 @@ def test_a_fault_is_told_once_stays_in_the_condition_and_nothing_is_made(roles: 
         ("Warning", "MPIJobFailedValidation", message)
     ]
     assert made.status is not None
-    assert [(one["status"], one["reason"], one["message"]) for one in made.status.wanted["conditions"]] == [
+    assert [(one["status"], one["reason"], one["message"]) for one in made.status.desired["conditions"]] == [
         ("False", "MPIJobFailedValidation", message)
     ]
     again = plan(MPI, Observed(job=MPI.read(after(view, made))), NOW.replace(hour=13))
     assert again.status is not None
-    assert (again.writes, again.events, again.status.wanted) == ((), (), made.status.wanted)
+    assert (again.writes, again.events, again.status.desired) == ((), (), made.status.desired)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_job_that_was_put_right_is_created_after_all() -> None:
     wrong = job_view(roles={"Launcher": {"replicas": 2}}, status={})
     made = plan(MPI, Observed(job=MPI.read(wrong)), NOW)
     assert made.status is not None
-    right = job_view(status=made.status.wanted)
+    right = job_view(status=made.status.desired)
     assert states(plan(MPI, Observed(job=MPI.read(right)), NOW)) == ["Created=True"]
 
 
@@ -73,8 +73,8 @@ def test_a_name_that_labels_cannot_hold_fails_the_job() -> None:
     made = plan(MPI, Observed(job=MPI.read(job_view(metadata={"name": "m" * 64}, status={}))), NOW)
     assert made.writes == ()
     assert made.status is not None
-    assert made.status.wanted["conditions"][-1]["type"] == "Failed"
-    assert "metadata.name has 64 characters" in made.status.wanted["conditions"][-1]["message"]
+    assert made.status.desired["conditions"][-1]["type"] == "Failed"
+    assert "metadata.name has 64 characters" in made.status.desired["conditions"][-1]["message"]
 
 
 V2BETA1 = {"managedFields": [{"manager": "kubectl", "apiVersion": "kubeflow.org/v2beta1"}]}

@@ -16,8 +16,8 @@ def test_a_failed_pod_fails_the_job_and_stays_under_all_policies_but_exit_code(r
     made = plan(MPI, observed(job_view(roles={role: {"restartPolicy": policy}}), {**ALL_RUN, name: "Failed"}), NOW)
     assert made.writes == () or written(made) == ["patch ConfigMap/ring-config"]
     assert made.status is not None
-    assert made.status.wanted["conditions"][-1]["reason"] == "MPIJobMPIJobFailed"
-    assert made.status.wanted["conditions"][-1]["message"] == f"MPIJob ring is failed because 1 {role} replica(s) failed."
+    assert made.status.desired["conditions"][-1]["reason"] == "MPIJobMPIJobFailed"
+    assert made.status.desired["conditions"][-1]["message"] == f"MPIJob ring is failed because 1 {role} replica(s) failed."
 
 
 def test_a_failing_worker_beside_a_running_launcher_does_not_turn_the_state_back_and_forth() -> None:
@@ -28,7 +28,7 @@ def test_a_failing_worker_beside_a_running_launcher_does_not_turn_the_state_back
     second = plan(MPI, observed(after(view, first), phases), NOW.replace(hour=13))
     assert first.status is not None
     assert second.status is not None
-    assert second.status.wanted == first.status.wanted
+    assert second.status.desired == first.status.desired
     assert second.events == ()
 
 

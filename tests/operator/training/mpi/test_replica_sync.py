@@ -66,7 +66,7 @@ def test_a_second_look_writes_nothing() -> None:
     view = after(job_view(), plan(MPI, observed(job_view(), ALL_RUN), NOW))
     again = plan(MPI, observed(view, ALL_RUN), NOW)
     assert again.status is not None
-    assert (again.writes, again.events, again.status.wanted) == ((), (), again.status.observed)
+    assert (again.writes, again.events, again.status.desired) == ((), (), again.status.observed)
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_exit_code_fails_the_job_for_an_error_of_the_program(role: str, name: st
     assert "delete" not in " ".join(written(made))
     assert states(made)[-1] == "Failed=True"
     assert made.status is not None
-    assert made.status.wanted["completionTime"]
+    assert made.status.desired["completionTime"]

@@ -53,7 +53,7 @@ def test_a_failed_worker_is_replaced_and_the_job_restarts(make_job: MakeJob, obs
     assert states(made) == ["Created=True", "Restarting=True"]
     assert reasons(made) == ["RankFailed", "ExitedWithCode", "PyTorchJobRestarting", "PyTorchJobRestarting"]
     assert made.status is not None
-    again = plan(PYTORCH, observe(make_job(status=made.status.wanted), {"bert-worker-0": "Failed"}), now)
+    again = plan(PYTORCH, observe(make_job(status=made.status.desired), {"bert-worker-0": "Failed"}), now)
     assert (deleted(again), reasons(again)) == (["Pod/bert-worker-0"], [])
 
 
@@ -62,5 +62,5 @@ def test_a_permanent_exit_code_fails_the_job_with_a_completion_time(make_job: Ma
     made = plan(PYTORCH, observe(make_job(role={"restartPolicy": "ExitCode"}), {"bert-worker-0": "Failed"}, exit_code=2), now)
     assert made.status is not None
     assert states(made) == ["Created=True", "Failed=True"]
-    assert made.status.wanted["completionTime"] == "2026-11-21T12:00:00Z"
+    assert made.status.desired["completionTime"] == "2026-11-21T12:00:00Z"
     assert reasons(made) == ["RankFailed", "ExitedWithCode", "PyTorchJobFailed"]

@@ -36,7 +36,7 @@ def test_a_job_that_is_created_suspended_has_no_pods_and_no_start(make_job: Make
     made = plan(PYTORCH, Observed(job=make_job(policy={"suspend": True})), now)
     assert (made.writes, states(made)) == ((), ["Created=True", "Suspended=True"])
     assert made.status is not None
-    assert "startTime" not in made.status.wanted
+    assert "startTime" not in made.status.desired
 
 
 RUNNING: Json = {
@@ -60,7 +60,7 @@ def test_the_status_says_suspended_before_anything_goes(make_job: MakeJob, obser
     assert made.writes == ()
     assert states(made) == ["Created=True", "Running=False", "Suspended=True"]
     assert made.status is not None
-    assert made.status.wanted["replicaStatuses"] == {"Worker": {"active": 1, "succeeded": 2}}
+    assert made.status.desired["replicaStatuses"] == {"Worker": {"active": 1, "succeeded": 2}}
 
 
 def test_suspending_deletes_all_pods_and_services_and_keeps_the_start(make_job: MakeJob, observe: Observe, now: datetime) -> None:
@@ -68,8 +68,8 @@ def test_suspending_deletes_all_pods_and_services_and_keeps_the_start(make_job: 
     assert len(deleted(made)) == 4
     assert states(made) == ["Created=True", "Suspended=True"]
     assert made.status is not None
-    assert made.status.wanted["startTime"] == "2026-11-21T11:00:00Z"
-    assert made.status.wanted["replicaStatuses"] == {"Worker": {"succeeded": 2}}
+    assert made.status.desired["startTime"] == "2026-11-21T11:00:00Z"
+    assert made.status.desired["replicaStatuses"] == {"Worker": {"succeeded": 2}}
     assert made.events == (), "told already"
 
 
@@ -78,8 +78,8 @@ def test_the_status_says_resumed_before_anything_is_made(make_job: MakeJob, now:
     made = plan(PYTORCH, Observed(job=make_job(status=SUSPENDED)), now)
     assert (made.writes, states(made)) == ((), ["Created=True", "Suspended=False"])
     assert made.status is not None
-    assert made.status.wanted["startTime"] == "2026-11-21T12:00:00Z"
-    after = plan(PYTORCH, Observed(job=make_job(status=made.status.wanted)), now)
+    assert made.status.desired["startTime"] == "2026-11-21T12:00:00Z"
+    after = plan(PYTORCH, Observed(job=make_job(status=made.status.desired)), now)
     assert created(after) == ["Pod/bert-master-0", "Pod/bert-worker-0", "Service/bert-master-0", "Service/bert-worker-0"]
 
 

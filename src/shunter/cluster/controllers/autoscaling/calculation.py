@@ -51,7 +51,7 @@ class Groups(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The replicas wanted, the use in percent of the request (None where that is not asked), and per pod on average."""
+    """The replicas desired, the use in percent of the request (None where that is not asked), and per pod on average."""
 
     replicas: int
     utilization: int | None
@@ -174,8 +174,8 @@ def _cautious(ratio: float, new_ratio: float, pods: int, current: int, tolerance
     """The new count, unless the pods without metrics could reverse the direction."""
     if tolerances.hold(new_ratio) or (ratio < 1.0 < new_ratio) or (new_ratio < 1.0 < ratio):
         return current
-    wanted = math.ceil(new_ratio * pods)
-    return current if (new_ratio < 1.0 and wanted > current) or (new_ratio > 1.0 and wanted < current) else wanted
+    desired = math.ceil(new_ratio * pods)
+    return current if (new_ratio < 1.0 and desired > current) or (new_ratio > 1.0 and desired < current) else desired
 
 
 def _is_starting(pod: ScaledPod, use: PodUsage, now: datetime) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from shunter.cluster.controllers.autoscaling.views import AutoscalerSpec, Behavior, ScalingRules
 
 DOWNSCALE_STABILIZATION = 300
-"""Seconds for which the highest recommendation counts before fewer replicas are wanted."""
+"""Seconds for which the highest recommendation counts before fewer replicas are desired."""
 UP_FACTOR = 2.0
 UP_LEAST = 4
 

@@ -82,7 +82,7 @@ class _Draft(NamedTuple):
     def plan(self, *writes: Patch) -> Plan:
         before = self.autoscaler
         ref = Ref.of(HORIZONTAL_POD_AUTOSCALERS, before.metadata)
-        status = StatusWrite(ref=ref, observed=status_json(before.status), wanted=status_json(self.status))
+        status = StatusWrite(ref=ref, observed=status_json(before.status), desired=status_json(self.status))
         return Plan(writes=writes, status=status, events=self.events)
 
 
@@ -156,24 +156,24 @@ def _by_metrics(draft: _Draft, observed: Observed, current: int, history: Histor
 
 
 def _rescaled(
-    draft: _Draft, observed: Observed, wanted: int, reason: str, metrics: tuple[Json, ...], history: History
+    draft: _Draft, observed: Observed, desired: int, reason: str, metrics: tuple[Json, ...], history: History
 ) -> Decision:
     autoscaler, scale, target = observed.autoscaler, observed.scale, observed.target
     assert scale is not None
     assert target is not None
     current = scale.spec.replicas
-    refusal = f"New size: {wanted}; reason: {reason}; error: {{error}}"
+    refusal = f"New size: {desired}; reason: {reason}; error: {{error}}"
     write = Patch(
         ref=Ref(target, autoscaler.metadata.namespace, autoscaler.spec.scale_target_ref.name),
-        patch={"spec": {"replicas": wanted}},
+        patch={"spec": {"replicas": desired}},
         subresource="scale",
-        succeeded=_note(autoscaler, "Normal", "SuccessfulRescale", f"New size: {wanted}; reason: {reason}"),
+        succeeded=_note(autoscaler, "Normal", "SuccessfulRescale", f"New size: {desired}; reason: {reason}"),
         failed=_note(autoscaler, "Warning", "FailedRescale", refusal),
     )
-    message = f"the HPA controller was able to update the target scale to {wanted}"
+    message = f"the HPA controller was able to update the target scale to {desired}"
     draft = draft.condition("AbleToScale", "True", "SucceededRescale", message)
-    plan = draft.counted(current, wanted, metrics, is_rescaled=True).plan(write)
-    return Decision(plan, history.rescaled(current, wanted, draft.now, autoscaler.spec.behavior))
+    plan = draft.counted(current, desired, metrics, is_rescaled=True).plan(write)
+    return Decision(plan, history.rescaled(current, desired, draft.now, autoscaler.spec.behavior))
 
 
 def _unselective(observed: Observed) -> tuple[str, str, str, str] | None:

@@ -91,8 +91,8 @@ def _average(
 def _utilization(
     name: str, container: str, target: Json, current: int, sources: Sources, tolerances: Tolerances, now: datetime
 ) -> Outcome:
-    wanted = target.get("averageUtilization")
-    if wanted is None:
+    desired = target.get("averageUtilization")
+    if desired is None:
         raise Unable(_NO_TARGET)
     try:
         use = _use(name, container, sources)
@@ -100,7 +100,7 @@ def _utilization(
         if not use.keys() - groups.ignored - groups.unready:
             raise Unable("did not receive metrics for targeted pods (pods might be unready)")
         requested = requests(sources.pods, name, container)
-        return by_utilization(current, wanted, groups, use, requested, tolerances)
+        return by_utilization(current, desired, groups, use, requested, tolerances)
     except Unable as problem:
         raise Unable(f"failed to get {name} utilization: {problem}") from None
 

@@ -54,7 +54,7 @@ class AutoscalerSpec(Struct, frozen=True):
 
 
 class AutoscalerStatus(Struct, frozen=True):
-    """As it was stored last. `desired_replicas` is what was wanted after all limits, `last_scale_time` when the replicas of the
+    """As it was stored last. `desired_replicas` is what was desired after all limits, `last_scale_time` when the replicas of the
     target were changed last."""
 
     current_replicas: int = 0

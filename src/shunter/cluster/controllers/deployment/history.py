@@ -88,16 +88,16 @@ def new_annotations(deployment: Deployment, versions: Versions) -> dict[str, str
     """The annotations that the ReplicaSet with the Deployment's template should have, as far as they are the Deployment's matter:
     its own, and the next revision, unless it has the latest already."""
     before: Mapping[str, str] = versions.new.metadata.annotations if versions.new is not None else {}
-    wanted = {key: value for key, value in deployment.metadata.annotations.items() if key not in _NOT_COPIED}
+    desired = {key: value for key, value in deployment.metadata.annotations.items() if key not in _NOT_COPIED}
     text, latest = before.get(REVISION, ""), max((revision(one.metadata) for one in versions.old), default=0) + 1
     known = number(versions.new.metadata, REVISION) if versions.new is not None else None
     if text and known is None:
-        return wanted
+        return desired
     if (known or 0) < latest:
-        wanted[REVISION] = str(latest)
+        desired[REVISION] = str(latest)
         if text:
-            wanted[REVISION_HISTORY] = _extended(before.get(REVISION_HISTORY, ""), text)
-    return wanted
+            desired[REVISION_HISTORY] = _extended(before.get(REVISION_HISTORY, ""), text)
+    return desired
 
 
 def size_annotations(deployment: Deployment) -> dict[str, str]:

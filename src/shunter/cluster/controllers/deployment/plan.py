@@ -156,13 +156,13 @@ def _replica_set(observed: Observed, found: Versions) -> Json:
     selector: Json = {"matchLabels": {**(spec.selector.match_labels or {}), TEMPLATE_HASH: hashed}}
     if spec.selector.match_expressions:
         selector["matchExpressions"] = [*spec.selector.match_expressions]
-    wanted: Json = {
+    desired: Json = {
         "replicas": sizing.first_size(deployment, found.old),
         "selector": selector,
         "template": {**spec.template, "metadata": {**template_metadata, "labels": labels}},
     }
     if spec.min_ready_seconds:
-        wanted["minReadySeconds"] = spec.min_ready_seconds
+        desired["minReadySeconds"] = spec.min_ready_seconds
     return {
         "apiVersion": REPLICA_SETS.api_version,
         "kind": REPLICA_SETS.kind,
@@ -173,7 +173,7 @@ def _replica_set(observed: Observed, found: Versions) -> Json:
             "annotations": {**new_annotations(deployment, found), **size_annotations(deployment)},
             "ownerReferences": [observed.owner.reference],
         },
-        "spec": wanted,
+        "spec": desired,
     }
 
 
@@ -190,7 +190,7 @@ def _written(observed: Observed, found: Versions, sizes: Sizes, gone: Iterable[R
         return Plan(writes=tuple(writes), status=status_write)
     body: Json = {
         "metadata": {"annotations": {REVISION: revision}, "resourceVersion": status_write.resource_version},
-        "status": difference(status_write.observed, status_write.wanted),
+        "status": difference(status_write.observed, status_write.desired),
     }
     return Plan(writes=(*writes, Patch(ref=observed.owner.ref, patch=body, subresource="status")))
 

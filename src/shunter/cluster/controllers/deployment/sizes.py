@@ -132,5 +132,5 @@ def _fraction(deployment: Deployment, replica_set: ReplicaSet) -> int:
     before = number(replica_set.metadata, MAX_REPLICAS) or deployment.status.replicas
     if before == 0:
         return 0
-    wanted = size * (deployment.spec.replicas + max_surge(deployment)) / before
-    return math.floor(wanted + 0.5) - size
+    desired = size * (deployment.spec.replicas + max_surge(deployment)) / before
+    return math.floor(desired + 0.5) - size

@@ -103,12 +103,12 @@ class GarbageCollector:
         except ApiError as error:
             log.warning("looking up the kinds the server serves: %s", error.message)
             return
-        wanted = {kind for kind in kinds if (kind.group, kind.kind) not in NOT_COLLECTED}
-        for resource in [resource for resource in self._informers if resource not in wanted]:
+        desired = {kind for kind in kinds if (kind.group, kind.kind) not in NOT_COLLECTED}
+        for resource in [resource for resource in self._informers if resource not in desired]:
             self._informers.pop(resource)[1].cancel()
             self._stores.pop(resource)
             self._graph.retire(resource)
-        for resource in wanted - self._informers.keys():
+        for resource in desired - self._informers.keys():
             informer = Informer(self._client, resource, MetadataOnly)
             informer.add_handler(partial(self._changed, resource))
             self._stores[resource] = informer.store

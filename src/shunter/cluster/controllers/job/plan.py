@@ -92,11 +92,11 @@ def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     if refused.status is None:
         return NOTHING
     creations = sum(isinstance(write, Create) for write in refused.writes)
-    wanted = dict(refused.status.wanted)
-    active = wanted.pop("active", 0) - creations
+    desired = dict(refused.status.desired)
+    active = desired.pop("active", 0) - creations
     if active > 0:
-        wanted["active"] = active
-    return Plan(status=msgspec.structs.replace(refused.status, wanted=wanted), events=refused.events)
+        desired["active"] = active
+    return Plan(status=msgspec.structs.replace(refused.status, desired=desired), events=refused.events)
 
 
 def _finishes(tally: Tally, past: Mapping[str, Finish], now: datetime) -> Iterable[Finish]:

@@ -52,5 +52,5 @@ def _matches(status: ContainerStatus, codes: OnExitCodes) -> bool:
 
 
 def _matching_condition(pod: Pod, patterns: tuple[OnPodCondition, ...]) -> Condition | None:
-    wanted = {(pattern.type, pattern.status) for pattern in patterns}
-    return next((condition for condition in pod.status.conditions if (condition.type, condition.status) in wanted), None)
+    matching = {(pattern.type, pattern.status) for pattern in patterns}
+    return next((condition for condition in pod.status.conditions if (condition.type, condition.status) in matching), None)

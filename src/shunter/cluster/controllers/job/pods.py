@@ -30,10 +30,10 @@ def pods_of(job: Json) -> list[Json]:
     names: the API server completes `generateName`. A Job with fewer completions than parallelism gets one pod per completion.
     """
     view = msgspec.convert(job, Job)
-    wanted = view.spec.parallelism
+    desired = view.spec.parallelism
     if view.spec.completions is not None:
-        wanted = min(wanted, view.spec.completions)
-    return [pod_of(view, index if view.is_indexed else None) for index in range(wanted)]
+        desired = min(desired, view.spec.completions)
+    return [pod_of(view, index if view.is_indexed else None) for index in range(desired)]
 
 
 def pod_of(job: Job, index: int | None, replaced: Pod | None = None) -> Json:

@@ -35,11 +35,11 @@ def change_of(tally: Tally, finishes: Iterable[Finish], now: datetime) -> Replic
     job, active = tally.job, len(tally.active)
     if job.spec.suspend:
         return ReplicaChange(delete=tally.active)
-    wanted = _wanted(tally)
-    surplus = surplus_of(tally, max(active - wanted, 0))[:MOST_AT_ONCE]
+    desired = _desired_active(tally)
+    surplus = surplus_of(tally, max(active - desired, 0))[:MOST_AT_ONCE]
     if surplus:
         return ReplicaChange(delete=surplus)
-    missing = wanted - active - (tally.terminating if replaces_only_failed(job) else 0)
+    missing = desired - active - (tally.terminating if replaces_only_failed(job) else 0)
     if missing <= 0:
         return ReplicaChange()
     if job.spec.backoff_limit_per_index is None and (wait := delay(finishes, now)):
@@ -91,7 +91,7 @@ def pending_indexes(tally: Tally, count: int) -> list[int]:
     return [index for index, _ in zip(gaps, range(count), strict=False)]
 
 
-def _wanted(tally: Tally) -> int:
+def _desired_active(tally: Tally) -> int:
     spec = tally.job.spec
     if spec.completions is None:
         return len(tally.active) if tally.succeeded else spec.parallelism

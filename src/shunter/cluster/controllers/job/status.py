@@ -108,10 +108,12 @@ def with_condition(
 ) -> tuple[tuple[JobCondition, ...], bool]:
     """The list with this condition, in its place or at the end, and whether that changed anything. A condition that was never
     there is not added as False."""
-    wanted = JobCondition(type=type, status=status, last_probe_time=now, last_transition_time=now, reason=reason, message=message)
+    desired = JobCondition(
+        type=type, status=status, last_probe_time=now, last_transition_time=now, reason=reason, message=message
+    )
     for position, condition in enumerate(conditions):
         if condition.type == type:
             if (condition.status, condition.reason, condition.message) == (status, reason, message):
                 return conditions, False
-            return (*conditions[:position], wanted, *conditions[position + 1 :]), True
-    return (conditions, False) if status == "False" else ((*conditions, wanted), True)
+            return (*conditions[:position], desired, *conditions[position + 1 :]), True
+    return (conditions, False) if status == "False" else ((*conditions, desired), True)

@@ -36,8 +36,8 @@ def verdict_of(tally: Tally, now: datetime) -> Verdict | None:
 
 def completed(tally: Tally, active: int) -> Verdict | None:
     """Success once enough pods succeeded and none of `active` is left; without completions, one success is enough."""
-    wanted = tally.job.spec.completions
-    if active or (tally.succeeded == 0 if wanted is None else tally.succeeded < wanted):
+    desired = tally.job.spec.completions
+    if active or (tally.succeeded == 0 if desired is None else tally.succeeded < desired):
         return None
     return Verdict(True, "CompletionsReached", "Reached expected number of succeeded pods")
 

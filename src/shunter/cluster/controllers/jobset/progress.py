@@ -39,21 +39,21 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         A condition that was never there is not added as False. Of two that exclude each other the old one becomes False.
         """
         conditions, changed, found = list(self.status.conditions), False, False
-        wanted = Condition(
+        desired = Condition(
             type=type, status="True" if status else "False", reason=reason, message=message, last_transition_time=self.now
         )
         for position, current in enumerate(conditions):
             if current.type == type:
                 found = True
-                if current.status != wanted.status:
-                    conditions[position], changed = wanted, True
+                if current.status != desired.status:
+                    conditions[position], changed = desired, True
                 elif (current.reason, current.message) != (reason, message):
                     since = current.last_transition_time
-                    conditions[position], changed = msgspec.structs.replace(wanted, last_transition_time=since), True
+                    conditions[position], changed = msgspec.structs.replace(desired, last_transition_time=since), True
             elif status and current.is_true and _EXCLUSIVE.get(current.type) == type:
                 conditions[position], changed = msgspec.structs.replace(current, status="False"), True
         if status and not found:
-            conditions.append(wanted)
+            conditions.append(desired)
             changed = True
         if not changed:
             return self

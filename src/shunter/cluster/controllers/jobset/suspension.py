@@ -46,8 +46,8 @@ def resumptions(job: Job, replicated_job: ReplicatedJob) -> tuple[Patch, ...]:
             changed[field] = [*(own_spec.get(field) or []), *added]
     if changed:
         template["spec"] = changed
-    wanted: Json = {"suspend": False}
+    desired: Json = {"suspend": False}
     if template:
-        wanted["template"] = template
-    writes.append(Patch(ref=Ref.of(JOBS, job.metadata), patch={"spec": wanted}))
+        desired["template"] = template
+    writes.append(Patch(ref=Ref.of(JOBS, job.metadata), patch={"spec": desired}))
     return tuple(writes)

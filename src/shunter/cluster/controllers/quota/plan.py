@@ -29,12 +29,12 @@ def plan(observed: Observed) -> Plan:
     for resource, objects in observed.objects.items():
         names = [name for name in hard if resource_of(name) == resource or name == count_name(resource)]
         amounts |= used(quota, resource, objects, names)
-    wanted: Json = {
+    desired: Json = {
         "hard": {name: canonical(value) for name, value in hard.items()},
         "used": {name: format_milli(amount, binary=is_binary(hard[name])) for name, amount in amounts.items()},
     }
     ref = Ref(RESOURCE_QUOTAS, metadata["namespace"], metadata["name"], metadata["uid"])
     version = metadata["resourceVersion"]
-    status = {name: value for name, value in wanted.items() if value}
+    status = {name: value for name, value in desired.items() if value}
     before = quota.get("status") or {}
-    return Plan(status=StatusWrite(ref=ref, observed=before, wanted=status, resource_version=version))
+    return Plan(status=StatusWrite(ref=ref, observed=before, desired=status, resource_version=version))

@@ -55,8 +55,8 @@ def placement(pod: SchedulablePod, node: Node) -> NodeMismatch | None:
 
 def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> NodeMismatch | None:
     """Whether the pod's requests are in what the node has left."""
-    wanted = {name: amount for name, amount in requested(pod.spec).items() if amount > 0}
-    short = [name for name, amount in wanted.items() if amount > rest.get(name, 0)]
+    requests = {name: amount for name, amount in requested(pod.spec).items() if amount > 0}
+    short = [name for name, amount in requests.items() if amount > rest.get(name, 0)]
     reasons = [f"Insufficient {name}" for name in sorted(short)]
     full = "pods" in rest and rest["pods"] < 1
     if full:
@@ -64,7 +64,7 @@ def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> NodeMismatch | 
     if not reasons:
         return None
     whole = left(node, ())
-    return NodeMismatch(tuple(reasons), may_fit_later=all(wanted[name] <= whole.get(name, 0) for name in short))
+    return NodeMismatch(tuple(reasons), may_fit_later=all(requests[name] <= whole.get(name, 0) for name in short))
 
 
 def message(misfits: Mapping[str, NodeMismatch]) -> str:

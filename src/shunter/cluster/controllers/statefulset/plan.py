@@ -84,12 +84,12 @@ def plan(observed: Observed, now: datetime) -> Plan:
 def _pods(observed: Observed, pods: Sequence[Pod], found: Revisions, now: datetime) -> tuple[tuple[Write, ...], int]:
     """The writes for pods and claims, and how many pods of the current revision they replace."""
     stateful_set = observed.stateful_set
-    wanted = ordinals(stateful_set)
+    desired = ordinals(stateful_set)
     by_number = {number: pod for pod in pods if (number := ordinal(stateful_set, pod)) is not None}
-    condemned = [by_number[number] for number in sorted(by_number, reverse=True) if number not in wanted]
+    condemned = [by_number[number] for number in sorted(by_number, reverse=True) if number not in desired]
     one_by_one = stateful_set.spec.pod_management_policy != "Parallel"
     unhealthy = _first_unavailable(stateful_set, by_number, now)
-    steps = (_replica(observed, found, number, by_number.get(number), one_by_one, now) for number in wanted)
+    steps = (_replica(observed, found, number, by_number.get(number), one_by_one, now) for number in desired)
     writes, waits = _combined(steps, one_by_one)
     if waits:
         return writes, 0
@@ -131,11 +131,11 @@ def _replica(observed: Observed, found: Revisions, number: int, pod: Pod | None,
 
 def _identity(observed: Observed, pod: Pod, number: int) -> Iterable[Write]:
     """The labels with the name and the number of a pod that lost them."""
-    wanted = identity_labels(pod.metadata.name, number)
+    desired = identity_labels(pod.metadata.name, number)
     if pod.metadata.labels.get(POD_NAME) != pod.metadata.name:
         message = _event_text("Update", pod.metadata.name, observed.stateful_set, "successful")
         succeeded = note(observed.owner, "Normal", "SuccessfulUpdate", message)
-        yield Patch(ref=Ref.of(PODS, pod.metadata), patch={"metadata": {"labels": wanted}}, succeeded=succeeded)
+        yield Patch(ref=Ref.of(PODS, pod.metadata), patch={"metadata": {"labels": desired}}, succeeded=succeeded)
 
 
 def _creation(observed: Observed, found: Revisions, number: int) -> _Step:
@@ -207,8 +207,8 @@ def _removal(observed: Observed, pod: Pod, unhealthy: Pod | None, one_by_one: bo
 def _outdated(stateful_set: StatefulSet, by_number: Mapping[int, Pod], found: Revisions, now: datetime) -> Pod | None:
     """The pod to replace next: the last with another revision, once all after it are available."""
     rolling = stateful_set.spec.update_strategy.rolling_update
-    wanted = ordinals(stateful_set)[rolling.partition if rolling is not None else 0 :]
-    for number in reversed(wanted):
+    desired = ordinals(stateful_set)[rolling.partition if rolling is not None else 0 :]
+    for number in reversed(desired):
         pod = by_number.get(number)
         if pod is None:
             return None
@@ -221,10 +221,10 @@ def _outdated(stateful_set: StatefulSet, by_number: Mapping[int, Pod], found: Re
 
 def _first_unavailable(stateful_set: StatefulSet, by_number: Mapping[int, Pod], now: datetime) -> Pod | None:
     """Of the pods that there should be, then of those beyond, the first that is not available."""
-    wanted = ordinals(stateful_set)
-    if any(number not in by_number for number in wanted):
+    desired = ordinals(stateful_set)
+    if any(number not in by_number for number in desired):
         return None
-    for number in sorted(by_number, key=lambda one: (one not in wanted, one)):
+    for number in sorted(by_number, key=lambda one: (one not in desired, one)):
         pod = by_number[number]
         if pod.is_leaving or not is_available(pod, stateful_set.spec.min_ready_seconds, now):
             return pod

@@ -23,18 +23,18 @@ def correction(stateful_set: StatefulSet, claim: MetadataOnly, pod: Pod, *, cond
     if is_of_former(claim.metadata, *owner) or is_of_former(claim.metadata, PODS, pod.metadata):
         return None
     foreign = _foreign_controller(references, owner, pod)
-    wanted = [] if foreign else _wanted(owner, stateful_set, pod, condemned=condemned)
+    desired = [] if foreign else _desired_references(owner, stateful_set, pod, condemned=condemned)
     before = [one for one in references if one.uid in (owner.metadata.uid, pod.metadata.uid)]
-    if [(one.uid, one.controller) for one in before] == [(one["uid"], True) for one in wanted]:
+    if [(one.uid, one.controller) for one in before] == [(one["uid"], True) for one in desired]:
         return None
     others = [msgspec.to_builtins(one) for one in references if one not in before]
     metadata = claim.metadata
     ref = Ref.of(PERSISTENT_VOLUME_CLAIMS, metadata)
-    body = {"ownerReferences": [*others, *wanted] or None, "resourceVersion": metadata.resource_version}
+    body = {"ownerReferences": [*others, *desired] or None, "resourceVersion": metadata.resource_version}
     return Patch(ref=ref, patch={"metadata": body}, succeeded=_conflict(owner, claim) if foreign else None)
 
 
-def _wanted(owner: Owner, stateful_set: StatefulSet, pod: Pod, *, condemned: bool) -> list[Json]:
+def _desired_references(owner: Owner, stateful_set: StatefulSet, pod: Pod, *, condemned: bool) -> list[Json]:
     policy = stateful_set.spec.persistent_volume_claim_retention_policy
     if policy.when_scaled == "Delete" and condemned:
         return [controller_reference("v1", "Pod", pod.metadata.name, pod.metadata.uid)]

@@ -22,13 +22,13 @@ def best_match(claim: Claim, volumes: Iterable[Volume]) -> Volume | None:
 
 def fits(claim: Claim, volume: Volume) -> bool:
     """Whether the volume is as the claim wants it."""
-    wanted, offered = claim.spec, volume.spec
+    needed, offered = claim.spec, volume.spec
     return (
-        (wanted.storage_class_name or "") == offered.storage_class_name
-        and wanted.volume_mode == offered.volume_mode
-        and set(wanted.access_modes) <= set(offered.access_modes)
+        (needed.storage_class_name or "") == offered.storage_class_name
+        and needed.volume_mode == offered.volume_mode
+        and set(needed.access_modes) <= set(offered.access_modes)
         and requested(claim) <= _size(volume)
-        and (wanted.selector is None or wanted.selector.matches(volume.metadata.labels))
+        and (needed.selector is None or needed.selector.matches(volume.metadata.labels))
     )
 
 

@@ -22,11 +22,11 @@ def plan(observed: Observed) -> Plan:
     volume = observed.volume
     if volume.metadata.deletion_timestamp is not None:
         return _unprotected(observed)
-    wanted = phase(observed)
+    desired = phase(observed)
     writes: list[Write] = []
-    if wanted != volume.status.phase:
-        writes.append(_patch(volume, {"status": {"phase": wanted}}, subresource="status"))
-    if wanted == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
+    if desired != volume.status.phase:
+        writes.append(_patch(volume, {"status": {"phase": desired}}, subresource="status"))
+    if desired == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
         if volume.is_ours:
             return Plan(writes=(*writes, Delete(ref=Ref.of(PERSISTENT_VOLUMES, volume.metadata))))
         message = f'error getting deleter volume plugin for volume "{volume.metadata.name}": no deletable volume plugin matched'

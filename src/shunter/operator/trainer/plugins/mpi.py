@@ -57,9 +57,9 @@ class MPI(Plugin):
                 f"Set spec.mlPolicy.mpi.mpiImplementation of the runtime to {OPEN_MPI}.",
             )
         nodes = model.pod_set(NODE)
-        wanted = model.job.spec.trainer.num_nodes if model.job.spec.trainer else None
-        if nodes is not None and wanted is not None:
-            nodes.count = max(wanted - 1, 1) if model.is_launcher_node else wanted
+        desired = model.job.spec.trainer.num_nodes if model.job.spec.trainer else None
+        if nodes is not None and desired is not None:
+            nodes.count = max(desired - 1, 1) if model.is_launcher_node else desired
         # Their names are written into one file; for other jobs numbers are the business of who makes the pods.
         if (count := sum(pods.replicas * pods.count for pods in _training(model))) > MOST_PODS:
             raise BuildError(

@@ -21,9 +21,9 @@ FIELDS = (
 """The fields of a PodGroup's spec that are ours to set; a scheduler may add others."""
 
 
-def is_as_wanted(wanted: Json, present: Json) -> bool:
+def is_as_desired(desired: Json, present: Json) -> bool:
     """Whether the spec of a PodGroup says what it should, and nothing of ours beside it."""
-    return all(wanted.get(field) == present.get(field) for field in FIELDS)
+    return all(desired.get(field) == present.get(field) for field in FIELDS)
 
 
 def pod_group(model: Model, resource: Resource, spec: Json) -> Json:

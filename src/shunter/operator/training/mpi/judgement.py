@@ -59,8 +59,8 @@ def _of_workers(
     evicted = sum(1 for pod in members.workers if pod.status.phase == "Failed" and pod.status.reason == "Evicted")
     if evicted and known[WORKER].failed < counted[WORKER].failed:
         yield job.note("Warning", f"{job.kind}Evicted", f"{evicted}/{len(members.workers)} workers are evicted")
-    wanted = job.replica_count(WORKER)
-    if _all_run(counted, wanted) and not _all_run(known, wanted):
+    desired = job.replica_count(WORKER)
+    if _all_run(counted, desired) and not _all_run(known, desired):
         yield job.note("Normal", f"{job.kind}Running", f"{job.kind} {job.namespace}/{job.name} is running")
 
 

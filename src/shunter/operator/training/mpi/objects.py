@@ -89,13 +89,13 @@ def role_binding(job: Job) -> Json:
     }
 
 
-def patch_to(present: object, wanted: Json) -> Json:
-    """What puts right an object that somebody edited, or that was made for other workers; empty when it is as wanted. Only the
+def patch_to(present: object, desired: Json) -> Json:
+    """What puts right an object that somebody edited, or that was made for other workers; empty when it is as desired. Only the
     contents of ConfigMap and Role are looked at (as upstream)."""
     if isinstance(present, Role):
-        return {} if list(present.rules or ()) == wanted["rules"] else {"rules": wanted["rules"]}
-    if isinstance(present, HostList) and (data := difference(present.data, wanted["data"])):
-        labels = difference(present.metadata.labels, wanted["metadata"]["labels"])
+        return {} if list(present.rules or ()) == desired["rules"] else {"rules": desired["rules"]}
+    if isinstance(present, HostList) and (data := difference(present.data, desired["data"])):
+        labels = difference(present.metadata.labels, desired["metadata"]["labels"])
         return {"data": data, **({"metadata": {"labels": labels}} if labels else {})}
     return {}
 

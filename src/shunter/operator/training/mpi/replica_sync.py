@@ -40,10 +40,10 @@ class MPIPods:
 
     def __init__(self, job: Job, children: Children) -> None:
         workers = children.pods_of(WORKER)
-        wanted = job.replica_count(WORKER)
+        desired = job.replica_count(WORKER)
         self.launcher = next((pod for pod in children.pods if pod.metadata.name == launcher_name(job)), None)
-        self.workers = [pod for pod in workers if index(pod) < wanted]
-        self.superfluous = scale_in.superfluous(workers, wanted)
+        self.workers = [pod for pod in workers if index(pod) < desired]
+        self.superfluous = scale_in.superfluous(workers, desired)
 
     @property
     def is_done(self) -> bool:
@@ -118,13 +118,13 @@ def refused(job: Job, failure: Failure) -> tuple[Note, ...]:
 
 def _objects(job: Job, members: MPIPods, present: Mapping[Resource, Any]) -> Iterator[Write]:
     """Each is made when it is missing or another's (the API server then says so); contents that somebody edited are put right."""
-    wanted = {
+    desired = {
         SERVICE_ACCOUNTS: objects.service_account(job),
         CONFIG_MAPS: objects.config_map(job, members.workers),
         ROLES: objects.role(job),
         ROLE_BINDINGS: objects.role_binding(job),
     }
-    for resource, body in wanted.items():
+    for resource, body in desired.items():
         there = present.get(resource)
         if there is None or (resource != SERVICE_ACCOUNTS and not there.metadata.is_controlled_by(job.metadata.uid)):
             told = _exists(job, resource, body["metadata"]["name"]) if resource in _EXISTENCE_EVENTS else None

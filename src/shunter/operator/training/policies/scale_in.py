@@ -20,9 +20,9 @@ SCALED_IN = "shunter.dev/scaled-in"
 from a template."""
 
 
-def superfluous(pods: Iterable[Pod], wanted: int) -> list[Pod]:
-    """The pods of one role to delete: beyond the wanted number, or marked by an operator that ended before it deleted them."""
-    return [pod for pod in pods if not pod.is_leaving and (_is_marked(pod) or index(pod) >= wanted)]
+def superfluous(pods: Iterable[Pod], desired: int) -> list[Pod]:
+    """The pods of one role to delete: beyond the desired number, or marked by an operator that ended before it deleted them."""
+    return [pod for pod in pods if not pod.is_leaving and (_is_marked(pod) or index(pod) >= desired)]
 
 
 def writes(job: AnyJob, pods: list[Pod]) -> list[Write]:
