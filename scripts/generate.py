@@ -27,8 +27,8 @@ from deploy_files import deploy_files
 from embedded_page import embedded_page
 from fabric_files import fabric_files
 from findings_page import findings_page
-from shunter.api.definitions.crd import custom_resource_definition
-from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
+from shunter.api.crds.custom_kinds import CUSTOM_KINDS
+from shunter.api.crds.generator import crd_of
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
 from shunter.migrate.survey.inventory.forms.json import schema as inventory_schema
@@ -52,7 +52,7 @@ def generated_files() -> dict[Path, bytes]:
     files = {PACKAGED / "builtin-definitions.json.gz": msgspec.json.encode(definitions)}
     installed = []
     for kind in CUSTOM_KINDS:
-        crd = custom_resource_definition(kind, definitions)
+        crd = crd_of(kind, definitions)
         name = crd["metadata"]["name"]
         files[Path(f"deploy/crds/{name}.yaml")] = _yaml(crd)
         files[PACKAGED / f"crds/{name}.json.gz"] = msgspec.json.encode(crd)

@@ -20,7 +20,7 @@ import cyclonedx
 from deploy_files import CHART, chart_files, chart_version, yaml_text
 from shunter import __version__
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.install import manifests
 from shunter.install.installing import Installation
 from shunter.install.names import NAMESPACE
@@ -31,8 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def release_files() -> dict[str, bytes]:
     """File name -> content. The same for the same source."""
-    installation = Installation(checked({}), namespace=NAMESPACE, crds=custom_resource_definitions())
-    chart = chart_files(manifests.definitions(custom_resource_definitions(), checked({})))
+    installation = Installation(checked({}), namespace=NAMESPACE, crds=packaged_crds())
+    chart = chart_files(manifests.chosen_crds(packaged_crds(), checked({})))
     locked = (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8")
     vendored = msgspec.json.decode((ROOT / "src/shunter/page/vendor.cdx.json").read_bytes())["components"]
     return {

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver import builtin
 from shunter.cluster.apiserver.custom_resources import crd
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from vectors.answers import read
 from vectors.case import PATCHES, case_files
 
@@ -95,7 +95,7 @@ class Sent(NamedTuple):
 @cache
 def served() -> dict[tuple[str, str], Resource]:
     """Every kind that is served, by apiVersion and kind."""
-    kinds = [*builtin.kinds(), *(kind for definition in custom_resource_definitions() for kind in crd.kinds(definition))]
+    kinds = [*builtin.kinds(), *(kind for definition in packaged_crds() for kind in crd.kinds(definition))]
     return {(kind.resource.api_version, kind.resource.kind): kind.resource for kind in kinds}
 
 

@@ -18,7 +18,7 @@ from shunter.api.resources import (
     NAMESPACES,
     VALIDATING_WEBHOOKS,
 )
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.install.installing import install, made_by_us
 from shunter.install.removing import uninstall
 from shunter.kube.client import Client
@@ -151,7 +151,7 @@ def open_definition(group: str, kind: str) -> Json:
 async def test_definitions_of_which_some_are_gone_stop_neither_install_nor_uninstall(client: Client) -> None:
     """As when `uninstall --crds` was cut off, or jobs hold back one of them: the group is served still."""
     name = f"{CLUSTER_TRAINING_RUNTIMES.plural}.{CLUSTER_TRAINING_RUNTIMES.group}"
-    (runtimes,) = (crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == name)
+    (runtimes,) = (crd for crd in packaged_crds() if crd["metadata"]["name"] == name)
     await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name)
     await until_gone(client, CUSTOM_RESOURCE_DEFINITIONS, name)
     await install(client, wanted(crds=[runtimes]), Remembered())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.install import manifests
 from shunter.install.kinds import RESOURCES
 from shunter.install.values import Kinds, checked
@@ -32,12 +32,12 @@ def texts(node: Any) -> set[str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_installation_without_a_kind_never_mentions_it(kind: str) -> None:
     values: Json = checked({"kinds": {kind: False}, "monitoring": "always"})
-    objects = manifests.manifests(values, namespace="here") + manifests.definitions(custom_resource_definitions(), values)
+    objects = manifests.manifests(values, namespace="here") + manifests.chosen_crds(packaged_crds(), values)
     names = {name for resource in RESOURCES[kind] for name in (resource.plural, resource.kind)}
     assert names & texts([{**obj, "spec": {}} if obj["kind"] == "CustomResourceDefinition" else obj for obj in objects]) == set()
 
 
 def test_jobset_is_not_ours_to_install() -> None:
-    names = [crd["metadata"]["name"] for crd in manifests.definitions(custom_resource_definitions(), checked({}))]
+    names = [crd["metadata"]["name"] for crd in manifests.chosen_crds(packaged_crds(), checked({}))]
     ours = {resource for resources in RESOURCES.values() for resource in resources}
     assert set(names) == {f"{resource.plural}.{resource.group}" for resource in ours}

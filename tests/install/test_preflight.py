@@ -19,7 +19,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
 )
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.install.installing import install
 from shunter.kube.client import Client
@@ -105,7 +105,7 @@ async def test_what_is_being_deleted_is_waited_for_by_who_installs(client: Clien
 
 async def test_the_mpi_operators_definition_is_left_to_it(client: Client) -> None:
     """Theirs has the name of ours, and its objects would be lost."""
-    (ours,) = (crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == "mpijobs.kubeflow.org")
+    (ours,) = (crd for crd in packaged_crds() if crd["metadata"]["name"] == "mpijobs.kubeflow.org")
     theirs = {"versions": [{**ours["spec"]["versions"][0], "name": "v2beta1"}]}
     await client.delete(CUSTOM_RESOURCE_DEFINITIONS, "mpijobs.kubeflow.org")
     await client.create(CUSTOM_RESOURCE_DEFINITIONS, {**ours, "spec": {**ours["spec"], **theirs}})

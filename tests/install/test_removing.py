@@ -24,7 +24,7 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.errors import InputError
 from shunter.install.changes import MADE_BY_US
 from shunter.install.installing import Installation, install
@@ -61,10 +61,10 @@ async def test_uninstalling_leaves_definitions_and_jobs_and_says_so(client: Clie
 
 async def test_definitions_with_jobs_go_only_when_both_are_asked_for(client: Client) -> None:
     # As on a cluster that had none: the embedded one brings its own.
-    for crd in custom_resource_definitions():
+    for crd in packaged_crds():
         if crd["metadata"]["name"] != "jobsets.jobset.x-k8s.io":
             await client.delete(CUSTOM_RESOURCE_DEFINITIONS, crd["metadata"]["name"])
-    await install(client, wanted(crds=custom_resource_definitions()), Remembered())
+    await install(client, wanted(crds=packaged_crds()), Remembered())
     await remove_webhooks(client)
     await client.create(PYTORCH_JOBS, pytorch_job("running"))
     with pytest.raises(InputError, match="deleting the CRDs would delete 1 PyTorchJob"):

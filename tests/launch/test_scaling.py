@@ -104,10 +104,10 @@ async def test_another_job_of_the_name_is_never_written() -> None:
     assert stored(objects)["spec"]["trainer"]["numNodes"] == 2
 
 
-async def test_a_definition_that_is_not_shunters_is_named_as_what_refuses() -> None:
+async def test_a_crd_that_is_not_shunters_is_named_as_what_refuses() -> None:
     objects = server(trainjob())
     objects.refuses = lambda write: (422, "spec.trainer: Invalid value: field is immutable")
-    with pytest.raises(InputError, match=r"spec\.trainer is immutable in this cluster's definition"):
+    with pytest.raises(InputError, match=r"spec\.trainer is immutable in this cluster's CRD"):
         await scale_trainjob(objects.client, stored(objects), 3)
 
 

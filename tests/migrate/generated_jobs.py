@@ -13,7 +13,7 @@ from shunter.api.meta import Json
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.mpi import LAUNCHER
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.migrate.paths import Path
 
 ANY_KEY = "*"
@@ -34,7 +34,7 @@ _TEXTS = {
 
 @cache
 def _schema(kind: JobKind) -> Json:
-    definitions = custom_resource_definitions()
+    definitions = packaged_crds()
     names = (definition for definition in definitions if definition["spec"]["names"]["kind"] == kind.resource.kind)
     schema: Json = next(names)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema

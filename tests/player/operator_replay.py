@@ -45,9 +45,9 @@ from shunter.cluster.apiserver.apply import server_side
 from shunter.cluster.apiserver.apply.errors import ApplyError
 from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
 from shunter.cluster.apiserver.custom_resources import crd
-from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import Kind, RejectedError
 from shunter.cluster.apiserver.object_meta import creation_errors
+from shunter.cluster.apiserver.packaged_schemas import definitions
 from shunter.kube.cache.store import Store
 from shunter.kube.controllers.plan import NOTHING, Apply, Failure, Key, Plan, Write
 from shunter.kube.merge_patch import merge_patch

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import yaml
 
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver import builtin, definitions
+from shunter.cluster.apiserver import builtin, packaged_schemas
 from shunter.cluster.apiserver.custom_resources import crd
 
 HERE = Path(__file__).parent
@@ -81,7 +81,7 @@ def load(file: str) -> CaseFile:
 @cache
 def definition(name: str) -> Json:
     """The CustomResourceDefinition of definitions/NAME.yaml, or one that Shunter serves, by its full name."""
-    for packaged in definitions.custom_resource_definitions():
+    for packaged in packaged_schemas.packaged_crds():
         if packaged["metadata"]["name"] == name:
             return packaged
     loaded: Json = yaml.load((HERE / "definitions" / f"{name}.yaml").read_text(), yaml.CSafeLoader)
@@ -91,7 +91,7 @@ def definition(name: str) -> Json:
 @cache
 def _resources() -> dict[str, Resource]:
     """By kind, and by KIND.GROUP where two groups have the kind; the core group goes first."""
-    custom = [*definitions.custom_resource_definitions(), *(definition(path.stem) for path in _definition_files())]
+    custom = [*packaged_schemas.packaged_crds(), *(definition(path.stem) for path in _definition_files())]
     found: dict[str, Resource] = {}
     for kind in [*builtin.kinds(), *(kind for one in custom for kind in crd.kinds(one))]:
         resource = kind.resource

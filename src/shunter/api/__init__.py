@@ -1,6 +1,6 @@
 """The API types we serve or read, with their defaults and validation. Values only: nothing here does I/O.
 
-training/, trainer/            the kinds that the operator serves; definitions/: their CRDs, by the markers of openapi.py
+training/, trainer/            the kinds that the operator serves; crds/: their CRDs, by the markers of openapi.py
 resources.py                   every kind that is read or written
 meta.py, core.py, batch.py, apps.py, policy.py, jobset.py    views of them
 names.py, selectors.py, yaml.py, formats/    texts: names, label selectors, YAML; durations, quantities and other values
@@ -13,7 +13,7 @@ pod_security.py, network_policies.py, program_start.py, viewers.py    what sever
 titles.py, paths.py, grouping.py    names of objects in sentences; the value at a path; lists in groups
 collector.py, late_patterns.py      why commands start fast: garbage collection, regular expressions compiled when asked
 
-Tests: tests/api; strategic_merge in tests/cluster/apiserver/patch/test_strategic.py, openapi in tests/api/definitions,
+Tests: tests/api; strategic_merge in tests/cluster/apiserver/patch/test_strategic.py, openapi in tests/api/crds,
 field_errors in tests/api/training and tests/api/trainer, rank_failures in tests/operator/test_rank_failures.py; views (apps,
 batch, jobset, policy) in those of the controllers that decide on them.
 """

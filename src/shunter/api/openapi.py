@@ -1,4 +1,4 @@
-"""How a type says what its CRD schema says: markers for `Annotated`, read by the CRD generator (`shunter.api.definitions.crd`).
+"""How a type says what its CRD schema says: markers for `Annotated`, read by the CRD generator (`shunter.api.crds.generator`).
 
     num_nodes: Annotated[int | None, schema(minimum=0), doc("Number of training nodes.")] = None
 

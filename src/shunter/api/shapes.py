@@ -1,6 +1,6 @@
 """Whether plain JSON has the shape that code relies on, and if not, at which field, and what was expected there.
 
-Most of what users write passes through as JSON. Schemas see to its types, but a definition may have been changed under the
+Most of what users write passes through as JSON. Schemas see to its types, but a CRD may have been changed under the
 objects, an object may be asked about before the schema is, and a snapshot may have been edited.
 """
 

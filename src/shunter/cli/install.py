@@ -16,7 +16,7 @@ from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.cli.output.console import ObjectForm, errors, note, output, print_objects, say
 from shunter.cli.target import ContextOption, connect, is_named
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.install import installing, removing, values, waiting
@@ -54,7 +54,7 @@ def install(
 ) -> None:
     """Install the operator on a cluster, or upgrade it. After a failure, run it again to continue."""
     chosen = values.checked(values.merged([*map(read_values, files or ()), values.parsed(assignments or [])]))
-    installation = installing.Installation(chosen, namespace=namespace, crds=custom_resource_definitions())
+    installation = installing.Installation(chosen, namespace=namespace, crds=packaged_crds())
     if form is not None:
         if not dry_run:
             raise InputError("-o prints objects and installs nothing.", "Add --dry-run.")

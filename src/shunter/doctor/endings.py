@@ -142,7 +142,7 @@ def last_error_in(log: str) -> str:
 
 
 def recorded(job: Json, events: Sequence[Json]) -> list[Ending]:
-    """The endings that the operator recorded of deleted pods: those in the job's status, else, if its definition has no such
+    """The endings that the operator recorded of deleted pods: those in the job's status, else, if its CRD has no such
     field, those in its events."""
     uid = job["metadata"].get("uid")
     own = [one for one in events if one.get("reason") == RANK_FAILED and one.get("involvedObject", {}).get("uid") == uid]

@@ -137,7 +137,7 @@ def to_remove(marked: Iterable[Json], *, crds: bool) -> list[Json]:
 
 
 def other_version(obj: Json, versions: Mapping[str, Collection[str]]) -> str:
-    """The version in which a definition stores its objects, when it is none of ours (`versions` by the definition's name)."""
+    """The version in which a CRD stores its objects, when it is none of ours (`versions` by the CRD's name)."""
     ours = versions.get(obj["metadata"]["name"], ())
     if resource_of(obj) != CUSTOM_RESOURCE_DEFINITIONS or not ours:
         return ""

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from shunter.api.definitions.established import is_established
+from shunter.api.crds.established import is_established
 from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.api.titles import title_of
@@ -61,17 +61,17 @@ class Installation:
     def __init__(self, values: Json, *, namespace: str, crds: Iterable[Json]) -> None:
         self.values = values
         self.namespace = namespace
-        self.definitions = manifests.definitions(crds, values)
+        self.crds = manifests.chosen_crds(crds, values)
 
     @property
     def versions(self) -> dict[str, set[str]]:
-        """The versions of each kind that comes with it, by the name of its definition."""
-        return {crd["metadata"]["name"]: {version["name"] for version in crd["spec"]["versions"]} for crd in self.definitions}
+        """The versions of each kind that comes with it, by the name of its CRD."""
+        return {crd["metadata"]["name"]: {version["name"] for version in crd["spec"]["versions"]} for crd in self.crds}
 
     def objects(self, served: Iterable[str] = ()) -> list[Json]:
         """All objects in the order in which they are applied."""
         rest = manifests.manifests(self.values, namespace=self.namespace, served=frozenset(served))
-        return sorted([*self.definitions, *rest], key=lambda obj: RESOURCES.index(resource_of(obj)))
+        return sorted([*self.crds, *rest], key=lambda obj: RESOURCES.index(resource_of(obj)))
 
 
 async def install(client: Client, installation: Installation, screen: Screen, *, dry_run: bool = False) -> None:

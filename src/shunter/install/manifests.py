@@ -51,7 +51,7 @@ def files(values: Json, *, namespace: str, served: Collection[str] = ()) -> dict
     return {name: filled(list(objects), scope) for name, objects in template().items()}
 
 
-def definitions(crds: Iterable[Json], values: Json) -> list[Json]:
+def chosen_crds(crds: Iterable[Json], values: Json) -> list[Json]:
     """Of the CustomResourceDefinitions those of kinds that are on; JobSet's is JobSet's to install."""
     kinds = [kind for kind, is_wanted in values["kinds"].items() if is_wanted]
     desired = {resource.full_name for kind in kinds for resource in RESOURCES[kind]}

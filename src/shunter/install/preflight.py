@@ -29,7 +29,7 @@ def require_jobset(values: Json, served: frozenset[str]) -> None:
 
 
 def require_no_other(present: Sequence[Json], namespace: str, versions: Mapping[str, Collection[str]]) -> None:
-    """EnvironmentProblem when objects are managed by another tool, another operator answers our webhooks, or a definition is that
+    """EnvironmentProblem when objects are managed by another tool, another operator answers our webhooks, or a CRD is that
     of another product's kind of the same name (the mpi-operator's MPIJob); also when one is being deleted, since what is applied
     then goes with it."""
     for obj in present:

@@ -68,7 +68,7 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> ScaledJob:
         except Invalid as error:
             if "field is immutable" in error.message:
                 raise InputError(
-                    f"TrainJob {namespace}/{name} cannot be scaled: spec.trainer is immutable in this cluster's definition of "
+                    f"TrainJob {namespace}/{name} cannot be scaled: spec.trainer is immutable in this cluster's CRD of "
                     "TrainJobs, which is not Shunter's.",
                     "Install Shunter's with: shunter install; or create the job again with that many nodes.",
                 ) from error

@@ -27,7 +27,7 @@ from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import text
 from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import freeze_steps
-from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, DefinitionRemoval
+from shunter.migrate.moving.v1_crds import V1_CRDS, CrdRemoval
 
 pytestmark = pytest.mark.integration
 
@@ -62,16 +62,16 @@ async def finalized(client: Client, directory: Path, meanwhile: Callable[[], Awa
         await meanwhile()
     with Journal(directory, "p1", client, "default") as journal:
         await journal.load()
-        going = [ending for ending in found if ending.step is not None]
+        going = [removal for removal in found if removal.step is not None]
         outcomes, stay = await remove_v1.delete(client, going, journal, Screen(), directory / "definitions")
     assert all(outcome.is_complete for outcome in outcomes)
-    return {ending.definition: ending.why for ending in [*found, *stay] if ending.step is None}
+    return {removal.crd: removal.why for removal in [*found, *stay] if removal.step is None}
 
 
 async def test_definitions_go_and_can_be_applied_again(client: Client, tmp_path: Path) -> None:
     assert await finalized(client, tmp_path) == {}
     assert PYTORCH_JOBS.api_version not in await served_versions(client)
-    for name in V1_DEFINITIONS:
+    for name in V1_CRDS:
         kept: Json = msgspec.yaml.decode((tmp_path / "definitions" / f"{name}.yaml").read_bytes())
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, kept, field_validation="Strict")
     assert PYTORCH_JOBS.api_version in await served_versions(client)
@@ -92,7 +92,7 @@ async def test_a_definition_stays_when_a_job_of_it_is_made_while_the_user_reads(
     stays = await finalized(client, tmp_path, lambda: client.create(PYTORCH_JOBS, pytorch_job("bert", "default", suspend=True)))
     assert stays == {"pytorchjobs.kubeflow.org": "1 of its objects are there: PyTorchJob default/bert"}
     assert await client.get(PYTORCH_JOBS, "bert", "default")
-    assert {path.stem for path in (tmp_path / "definitions").iterdir()} == V1_DEFINITIONS.keys() - stays.keys()
+    assert {path.stem for path in (tmp_path / "definitions").iterdir()} == V1_CRDS.keys() - stays.keys()
 
 
 HELD: dict[str, tuple[list[str], bool]] = {
@@ -114,13 +114,13 @@ async def test_what_of_a_helm_release_needs_a_definition(case: tuple[list[str], 
         status, _, other = revision.partition(":")
         manifest = {**job, "apiVersion": "v1", "kind": "ConfigMap"} if other else job
         await client.create(SECRETS, release(manifest, revision=number, status=status))
-    [ending] = await remove_v1.read(client, ["pytorchjobs.kubeflow.org"])
-    assert (ending.step is None) is needed
+    [removal] = await remove_v1.read(client, ["pytorchjobs.kubeflow.org"])
+    assert (removal.step is None) is needed
 
 
 def test_a_freeze_that_is_left_is_taken_away_by_the_next_run_and_once(tmp_path: Path, client: Client) -> None:
     frozen = msgspec.structs.replace(plan(), freeze="warn")
-    gone: list[DefinitionRemoval] = []
+    gone: list[CrdRemoval] = []
     with Journal(tmp_path, "p1", client, "default") as journal:
         for step in freeze_steps(frozen):
             journal.note(msgspec.structs.replace(intended(step, None), phase="done", uid="1"))
@@ -150,7 +150,7 @@ async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, se
     assert code == 0, said
     assert PYTORCH_JOBS.api_version not in await served_versions(client)
     _, said = migrate("rollback", "--dry-run")
-    for name in V1_DEFINITIONS:
+    for name in V1_CRDS:
         assert f"would create CustomResourceDefinition {name}: this plan deleted it" in said
     copy = tmp_path / "plan.yaml.definitions" / "tfjobs.kubeflow.org.yaml"
     kept = copy.read_text()
@@ -158,7 +158,7 @@ async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, se
     code, said = migrate("rollback", "--yes")
     assert code == 6, said
     assert "refuse CustomResourceDefinition tfjobs.kubeflow.org: its copy is not here" in said
-    assert f"undone: {len(V1_DEFINITIONS) - 1} of {len(V1_DEFINITIONS)} writes" in said
+    assert f"undone: {len(V1_CRDS) - 1} of {len(V1_CRDS)} writes" in said
     await client.create(PYTORCH_JOBS, pytorch_job("bert", "default", suspend=True))
     copy.write_text(kept)
     code, said = migrate("rollback", "--yes")

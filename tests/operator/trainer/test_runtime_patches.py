@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobset_parts import replicated_job
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.packaged_schemas import definitions
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.render import jobset_for
 from shunter.operator.trainer.runtime_patches import MERGE_KEYS, STRING_MAPS, merged_jobset_spec

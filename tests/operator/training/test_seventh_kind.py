@@ -22,10 +22,10 @@ LOOK = """
 import json
 from datetime import UTC, datetime
 import msgspec
-from shunter.api.definitions.crd import custom_resource_definition
-from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
+from shunter.api.crds.generator import crd_of
+from shunter.api.crds.custom_kinds import CUSTOM_KINDS
 from shunter.jobs.training_pods import TRAINING_CONTAINERS
-from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.packaged_schemas import definitions
 from shunter.install import manifests
 from shunter.install.values import checked
 from shunter.kube.webhooks.server import AdmissionRequest
@@ -48,7 +48,7 @@ made = plan(toy, Observed(job=toy.read(msgspec.convert(job(wheels=4), toy.info.v
 validate = routes()["/validate-kubeflow-org-v1-toyjob"]
 answers = [validate(AdmissionRequest(uid="1", object=obj)) for obj in (job(wheels=4), job())]
 (custom,) = [kind for kind in CUSTOM_KINDS if kind.resource.kind == "ToyJob"]
-crd = custom_resource_definition(custom, definitions())
+crd = crd_of(custom, definitions())
 objects = manifests.manifests(checked({}), namespace="here")
 without = manifests.manifests(checked({"kinds": {"ToyJob": False}}), namespace="here")
 print(json.dumps({

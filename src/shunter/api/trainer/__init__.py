@@ -11,5 +11,5 @@ public_version.py                           the object by which clients see Trai
 What only a plugin knows (ports, hosts, numbers of processes, names of its variables) is refused by operator/trainer/plugins;
 running jobs, and how runtimePatches are merged, are decided in operator/trainer.
 
-Tests: tests/api/trainer; schemas and CEL rules in tests/api/definitions/test_crd.py.
+Tests: tests/api/trainer; schemas and CEL rules in tests/api/crds/test_generator.py.
 """

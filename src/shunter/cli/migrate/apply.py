@@ -194,9 +194,9 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             await gathering.require_cluster_of(client, plan)
             found = await remove_v1.read(client)
             known = await known_journal(plan, path, journal, client)
-            print_list("these stay:", ((ending.definition, ending.why) for ending in found if ending.step is None))
-            to_delete = [ending for ending in found if ending.step is not None]
-            print_list("these go:", ((ending.definition, ending.why) for ending in to_delete))
+            print_list("these stay:", ((removal.crd, removal.why) for removal in found if removal.step is None))
+            to_delete = [removal for removal in found if removal.step is not None]
+            print_list("these go:", ((removal.crd, removal.why) for removal in to_delete))
             unfreeze_steps = remove_v1.unfreeze_steps(plan, known, found)
             print_list("and with the last of them:", ((step.title, "") for step in unfreeze_steps))
             if dry_run or not (to_delete or unfreeze_steps):
@@ -208,7 +208,7 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
                 await written.load()
                 directory = beside(path, "definitions")
                 outcomes, needed = await remove_v1.delete(client, to_delete, written, screen, directory)
-                print_list("these are needed again, and stay:", ((ending.definition, ending.why) for ending in needed))
+                print_list("these are needed again, and stay:", ((removal.crd, removal.why) for removal in needed))
                 if not needed and all(outcome.is_complete for outcome in outcomes):
                     outcomes += await applying.apply(client, remove_v1.unfreeze_steps(plan, written, found), written, screen)
             return len(to_delete) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)

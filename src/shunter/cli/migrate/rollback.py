@@ -44,13 +44,13 @@ def rollback(
     """
     plan = read(path)
     target = connect(kubeconfig, context)
-    definitions = beside(path, "definitions")
+    crd_copies = beside(path, "definitions")
 
     async def run() -> bool:
         async with target.client as client:
             await gathering.require_cluster_of(client, plan)
             known = await known_journal(plan, path, journal, client)
-            previewed = await rolling_back.preview(client, known, plan, definitions)
+            previewed = await rolling_back.preview(client, known, plan, crd_copies)
             if not previewed:
                 say("nothing to undo")
                 return True
@@ -76,7 +76,7 @@ def rollback(
 
             with journal_of(plan, path, journal, client) as written:
                 await written.load()
-                outcomes = await rolling_back.roll_back(client, written, plan, definitions, done)
+                outcomes = await rolling_back.roll_back(client, written, plan, crd_copies, done)
             done_all = [undo for undo, failure in outcomes if not failure]
             say(f"undone: {sum(undo.is_undone for undo in done_all)} of {count(len(outcomes), 'write')}")
             print_finished(done_all)

@@ -14,7 +14,7 @@ builtin/, schema/            the built-in kinds and their rules; schemas of all 
 custom_resources/            CustomResourceDefinitions
 subresources/                scale, binding, eviction, logs, exec
 storage/                     the state, in memory and on disk
-kinds.py, definitions.py     a kind as data; the packaged schemas of built-in kinds and our CRDs
+kinds.py, packaged_schemas.py    a kind as data; the packaged schemas of built-in kinds and our CRDs
 registry.py, discovery.py    what is served, and how clients learn it; openapi.py; version.py: which Kubernetes this is
 bootstrap.py, backend.py     what a fresh cluster holds; what every request works on: store, kinds, webhooks, clock
 event_versions.py            Events in core/v1 and events.k8s.io/v1

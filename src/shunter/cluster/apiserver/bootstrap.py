@@ -1,7 +1,7 @@
-"""What a fresh cluster holds: its namespaces, the definitions of the kinds that the operator serves or needs, its version, and
+"""What a fresh cluster holds: its namespaces, the CRDs of the kinds that the operator serves or needs, its version, and
 the ClusterRole cluster-admin.
 
-Runs at every start. What is there stays; a packaged definition replaces an older one of ours.
+Runs at every start. What is there stays; a packaged CRD replaces an older one of ours.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from shunter.api.trainer import public_version
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.scheduling import SYSTEM_CLASSES
 from shunter.cluster.apiserver.custom_resources import crd_lifecycle
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
 from shunter.cluster.apiserver.object_meta import new_uid
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.cluster.apiserver.storage.store import Collection
 
 log = logging.getLogger(__name__)
@@ -72,9 +72,9 @@ async def bootstrap(backend: Backend) -> None:
         if collection.head("", _ADMIN) is None:
             metadata = _metadata(backend, _ADMIN, labels=_BOOTSTRAPPING)
             await backend.store.write(collection, {"metadata": metadata, **content}, previous=None, durable=True)
-    definitions = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, CUSTOM_RESOURCE_DEFINITIONS.plural)
-    for packaged in custom_resource_definitions():
-        await _install(backend, definitions, packaged)
+    crds = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, CUSTOM_RESOURCE_DEFINITIONS.plural)
+    for packaged in packaged_crds():
+        await _install(backend, crds, packaged)
 
 
 def _tail(document: Json) -> Json:
@@ -94,16 +94,16 @@ def _metadata(backend: Backend, name: str, **rest: Any) -> Json:
     return {"name": name, "uid": new_uid(), "creationTimestamp": rfc3339(backend.now()), **rest}
 
 
-async def _install(backend: Backend, definitions: Collection, packaged: Json) -> None:
+async def _install(backend: Backend, crds: Collection, packaged: Json) -> None:
     name = packaged["metadata"]["name"]
-    entry = definitions.head("", name)
+    entry = crds.head("", name)
     now = backend.now()
     if entry is None:
         labels = {**packaged["metadata"].get("labels", {}), _OURS: "shunter"}
         metadata = _metadata(backend, **{**packaged["metadata"], "labels": labels}, generation=1)
         document = {"metadata": metadata, "spec": packaged["spec"]}
         crd_lifecycle.prepare(document, None, now)
-        await backend.store.write(definitions, document, previous=None, durable=True)
+        await backend.store.write(crds, document, previous=None, durable=True)
         return
     if entry.labels.get(_OURS) != "shunter":
         return
@@ -112,5 +112,5 @@ async def _install(backend: Backend, definitions: Collection, packaged: Json) ->
     crd_lifecycle.prepare(document, stored, now)
     if document["spec"] != stored["spec"]:
         document["metadata"]["generation"] = stored["metadata"].get("generation", 0) + 1
-        log.info("replacing the definition of %s with the packaged one", name)
-        await backend.store.write(definitions, document, previous=entry, durable=True)
+        log.info("replacing the CRD of %s with the packaged one", name)
+        await backend.store.write(crds, document, previous=entry, durable=True)

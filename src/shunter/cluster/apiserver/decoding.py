@@ -10,10 +10,10 @@ from functools import cache
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver.definitions import definition_names
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import sent_name
+from shunter.cluster.apiserver.packaged_schemas import definition_names
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options
 from shunter.cluster.apiserver.schema import golang

@@ -1,6 +1,6 @@
 """A kind as data: everything the generic request path needs to know about one resource.
 
-Built-in kinds come from `builtin.kinds()`, custom ones from `crd.kinds(definition)`. The request path (http, storage, patches,
+Built-in kinds come from `builtin.kinds()`, custom ones from `crd.kinds(document)`. The request path (http, storage, patches,
 watch, tables) never asks which kind it serves.
 """
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.definitions import definition_names, definitions
 from shunter.cluster.apiserver.discovery import Document
+from shunter.cluster.apiserver.packaged_schemas import definition_names, definitions
 from shunter.cluster.apiserver.protobuf import swagger
 from shunter.cluster.apiserver.registry import Registry, ServedKind
 from shunter.cluster.apiserver.version import GIT_VERSION

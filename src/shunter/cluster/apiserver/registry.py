@@ -1,6 +1,6 @@
 """Which resources are served right now: the built-in kinds, and those of every CustomResourceDefinition, live.
 
-A custom kind appears with the write that stores its definition and goes with it; nothing else in the server knows the difference.
+A custom kind appears with the write that stores its CRD and goes with it; nothing else in the server knows the difference.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from shunter.api.resources import Resource
 from shunter.cluster.apiserver import event_versions
 from shunter.cluster.apiserver.apply.fields import compile_fields
 from shunter.cluster.apiserver.custom_resources import crd
-from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.packaged_schemas import definitions
 from shunter.cluster.apiserver.storage.store import Entry, encoded_tail
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ _CONVERTED = 1024
 class ServedKind:
     """One kind in one version, and how its objects get to and from storage."""
 
-    def __init__(self, kind: Kind, *, definition_revision: str = "", is_terminating: bool = False) -> None:
+    def __init__(self, kind: Kind, *, crd_revision: str = "", is_terminating: bool = False) -> None:
         self.kind = kind
-        self.custom = bool(definition_revision)
+        self.custom = bool(crd_revision)
         self.is_terminating = is_terminating
-        """Whether its definition is being deleted, with all its objects."""
-        self._definition_revision = definition_revision
-        self._since = int(definition_revision or 0)
+        """Whether its CRD is being deleted, with all its objects."""
+        self._crd_revision = crd_revision
+        self._since = int(crd_revision or 0)
         self._as_defined_now = lru_cache(maxsize=_CONVERTED)(self._converted)
         resource = kind.resource
         self.resource: Resource = resource
@@ -52,7 +52,7 @@ class ServedKind:
     @property
     def hash_seed(self) -> str:
         """Changes whenever the kind is served differently."""
-        return f"{self.resource}{self._definition_revision}"
+        return f"{self.resource}{self._crd_revision}"
 
     def tail(self, entry: Entry) -> bytes:
         """The stored bytes in this version, without kind and apiVersion."""
@@ -61,7 +61,7 @@ class ServedKind:
         return self._as_defined_now(entry) if self._may_not_fit(entry) else entry.tail
 
     def _may_not_fit(self, entry: Entry) -> bool:
-        """Whether it was written under another definition, or perhaps in another version."""
+        """Whether it was written under another CRD, or perhaps in another version."""
         return self.custom and (entry.revision < self._since or self.kind.has_siblings)
 
     def _converted(self, entry: Entry) -> bytes:
@@ -121,19 +121,18 @@ class Registry:
         """Every version of every kind; built-in kinds come first. The list is a copy."""
         return list(self._served.values())
 
-    def register(self, definition: Json) -> None:
+    def register(self, document: Json) -> None:
         """Serves what a CustomResourceDefinition defines, in place of what an earlier version of it defined."""
-        metadata = definition["metadata"]
+        metadata = document["metadata"]
         name, revision, is_terminating = metadata["name"], metadata["resourceVersion"], "deletionTimestamp" in metadata
         self._forget(name)
         self._custom[name] = [
-            self._add(ServedKind(kind, definition_revision=revision, is_terminating=is_terminating))
-            for kind in crd.kinds(definition)
+            self._add(ServedKind(kind, crd_revision=revision, is_terminating=is_terminating)) for kind in crd.kinds(document)
         ]
         self.edition += 1
 
     def unregister(self, name: str) -> None:
-        """Ends the serving of all versions that the definition of this name (`PLURAL.GROUP`) defined."""
+        """Ends the serving of all versions that the CRD of this name (`PLURAL.GROUP`) defined."""
         self._forget(name)
         self.edition += 1
 

@@ -131,8 +131,8 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
-def definition_terminating(resource: Resource) -> StatusError:
-    """Nothing is created of a custom kind whose definition is being deleted."""
+def crd_terminating(resource: Resource) -> StatusError:
+    """Nothing is created of a custom kind whose CRD is being deleted."""
     message = "create not allowed while custom resource definition is terminating"
     return StatusError(405, "MethodNotAllowed", message, {"group": resource.group, "kind": resource.plural})
 

@@ -30,7 +30,7 @@ from shunter.cluster.apiserver.status import (
     StatusError,
     already_exists,
     conflict,
-    definition_terminating,
+    crd_terminating,
     invalid,
     not_found,
     plain,
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 async def create(backend: Backend, call: Call, served: ServedKind) -> Outcome:
     """POST to a collection."""
     if served.is_terminating:
-        raise definition_terminating(served.resource)
+        raise crd_terminating(served.resource)
     options = write_options(call.query, call.user_agent, "CreateOptions")
     body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
     return await create_document(backend, call, served, body, options)

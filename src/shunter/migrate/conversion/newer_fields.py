@@ -1,4 +1,4 @@
-"""Fields of pods that came after Training Operator v1: its definitions do not have them, those of Trainer and JobSet do.
+"""Fields of pods that came after Training Operator v1: its CRDs do not have them, those of Trainer and JobSet do.
 
 Source: Training Operator v1.9 is built with the API of Kubernetes 1.31. A test holds the table to the published schemas.
 """

@@ -13,7 +13,7 @@
                                                         rolling_back.py (writes)
     cleanup   v1 jobs that may be deleted               cleanup_candidates.py, waiting_train_jobs.py, v1_origins.py (pure),
                                                         saved_runs.py (files), comparisons.py (verdicts on TrainJobs)
-    finalize  v1's definitions, last of all             v1_definitions.py (pure), remove_v1.py (writes)
+    finalize  v1's CRDs, last of all                    v1_crds.py (pure), remove_v1.py (writes)
 
 marks.py: annotations. backup/, readiness/ and runs/ are `backup` and `restore`, `assess`, `compare` and `test`.
 

@@ -1,4 +1,4 @@
-"""Deletes v1's definitions that are no longer needed, and the freeze with the last of them."""
+"""Deletes v1's CRDs that are no longer needed, and the freeze with the last of them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.readiness.checks.helm_releases import kinds_in
 from shunter.migrate.moving.readiness.gathering import releases
 from shunter.migrate.moving.steps import Step
-from shunter.migrate.moving.v1_definitions import V1_DEFINITIONS, DefinitionRemoval, definition_removals
+from shunter.migrate.moving.v1_crds import V1_CRDS, CrdRemoval, crd_removals
 from shunter.migrate.writing import write_whole
 
 
-async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -> list[DefinitionRemoval]:
-    """Whether each of v1's definitions, or of those named, can be deleted. EnvironmentProblem if not all objects that may need
+async def read(client: Client, names: Collection[str] = tuple(V1_CRDS)) -> list[CrdRemoval]:
+    """Whether each of v1's CRDs, or of those named, can be deleted. EnvironmentProblem if not all objects that may need
     them can be read."""
-    definitions = (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items
-    ours = [CUSTOM_RESOURCE_DEFINITIONS.typed(crd) for crd in definitions if crd["metadata"]["name"] in names]
-    kinds = {V1_DEFINITIONS[name] for name in names}
+    crds = (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items
+    ours = [CUSTOM_RESOURCE_DEFINITIONS.typed(crd) for crd in crds if crd["metadata"]["name"] in names]
+    kinds = {V1_CRDS[name] for name in names}
     found = await live.jobs(client, kinds=[resource for resource in live.KINDS if resource.kind in kinds])
     in_releases = await releases(client, [live.ALL])
     if found.findings or in_releases is None:
         what = "; ".join(finding.message for finding in found.findings) or "Secrets, where Helm keeps its releases"
         raise EnvironmentProblem(
-            f"not everything that may need v1's definitions can be read: {what}", "This takes an administrator of the cluster."
+            f"not everything that may need v1's CRDs can be read: {what}", "This takes an administrator of the cluster."
         )
     objects: dict[str, list[str]] = {}
     for job in found.jobs:
@@ -44,20 +44,20 @@ async def read(client: Client, names: Collection[str] = tuple(V1_DEFINITIONS)) -
     for release, manifest in in_releases:
         for kind in kinds_in(release, manifest):
             needed.setdefault(kind, []).append(release)
-    return list(definition_removals(ours, objects, needed))
+    return list(crd_removals(ours, objects, needed))
 
 
-async def keep(client: Client, found: Sequence[DefinitionRemoval], directory: Path) -> None:
-    """Writes the definitions that will be deleted into a folder, so that they can be applied again."""
-    for ending in found:
-        if ending.step is not None:
-            crd = await client.get(CUSTOM_RESOURCE_DEFINITIONS, ending.definition)
+async def keep(client: Client, found: Sequence[CrdRemoval], directory: Path) -> None:
+    """Writes the CRDs that will be deleted into a folder, so that they can be applied again."""
+    for removal in found:
+        if removal.step is not None:
+            crd = await client.get(CUSTOM_RESOURCE_DEFINITIONS, removal.crd)
             body = CUSTOM_RESOURCE_DEFINITIONS.typed(crd)
-            write_whole(directory / f"{ending.definition}.yaml", msgspec.yaml.encode(clean(body)).decode())
+            write_whole(directory / f"{removal.crd}.yaml", msgspec.yaml.encode(clean(body)).decode())
 
 
 def copy_of(directory: Path, name: str, sha256: str) -> Json:
-    """The copy of a deleted definition; empty if there is none, or it is not the one that was deleted."""
+    """The copy of a deleted CRD; empty if there is none, or it is not the one that was deleted."""
     try:
         copy: Json = msgspec.yaml.decode((directory / f"{name}.yaml").read_bytes(), type=dict)
         return copy if digest(copy) == sha256 else {}
@@ -66,26 +66,26 @@ def copy_of(directory: Path, name: str, sha256: str) -> Json:
 
 
 async def delete(
-    client: Client, going: Sequence[DefinitionRemoval], journal: Journal, screen: Screen, directory: Path
-) -> tuple[list[Outcome], list[DefinitionRemoval]]:
-    """Deletes definitions one by one, each only if nothing needs it at that moment, after writing its copy into the directory.
-    Returns the results, and the definitions that are needed again. The journal must be entered and loaded."""
+    client: Client, going: Sequence[CrdRemoval], journal: Journal, screen: Screen, directory: Path
+) -> tuple[list[Outcome], list[CrdRemoval]]:
+    """Deletes CRDs one by one, each only if nothing needs it at that moment, after writing its copy into the directory.
+    Returns the results, and the CRDs that are needed again. The journal must be entered and loaded."""
     outcomes: list[Outcome] = []
-    stay: list[DefinitionRemoval] = []
-    for ending in going:
-        assert ending.step is not None, "only deletable definitions"
-        for now in await read(client, [ending.definition]):
+    stay: list[CrdRemoval] = []
+    for removal in going:
+        assert removal.step is not None, "only deletable CRDs"
+        for now in await read(client, [removal.crd]):
             if now.step is None:
                 stay.append(now)
             else:
                 await keep(client, [now], directory)
-                outcomes += await applying.apply(client, [ending.step], journal, screen)
+                outcomes += await applying.apply(client, [removal.step], journal, screen)
     return outcomes, stay
 
 
-def unfreeze_steps(plan: Plan, journal: Journal, found: Sequence[DefinitionRemoval]) -> list[Step]:
-    """Removes the plan's freeze; none while a definition that it guards is kept, or once that is done."""
-    if any(ending.step is None for ending in found):
+def unfreeze_steps(plan: Plan, journal: Journal, found: Sequence[CrdRemoval]) -> list[Step]:
+    """Removes the plan's freeze; none while a CRD that it guards is kept, or once that is done."""
+    if any(removal.step is None for removal in found):
         return []
     name = freeze.name(plan.id)
     steps = []

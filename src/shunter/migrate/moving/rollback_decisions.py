@@ -105,7 +105,7 @@ _IN_QUEUE = (
 
 def to_undo(records: Iterable[Record]) -> list[Record]:
     """The records that can be undone, in that order: the freeze first, because it would reject recreated jobs; then the
-    definitions, which recreated jobs need; then the others, last write first. An interrupted undo keeps its position."""
+    CRDs, which recreated jobs need; then the others, last write first. An interrupted undo keeps its position."""
     last: dict[str, Record] = {}
     written: dict[str, int] = {}
     for record in records:
@@ -216,7 +216,7 @@ def _undo_patch(record: Record, present: Json | None, context: UndoContext) -> U
 
 def _undo_delete(record: Record, present: Json | None, train_job: RolledBackTrainJob) -> Undo:
     if record.kind in FREEZE:
-        return Undo(record, "nothing", "the freeze ends with v1's definitions and is not restored")
+        return Undo(record, "nothing", "the freeze ends with v1's CRDs and is not restored")
     if present is not None and present["metadata"].get("deletionTimestamp"):
         return Undo(record, "refuse", "it is still being deleted: roll back again when it is gone")
     if present is not None:

@@ -40,14 +40,14 @@ GONE_SECONDS = 60.0
 """How long to wait for the pods of a suspended TrainJob to end before its v1 job runs again, and for an object to be deleted
 before it is recreated."""
 SERVED_SECONDS = 30.0
-"""How long to wait until a kind is served whose definition was recreated."""
+"""How long to wait until a kind is served whose CRD was recreated."""
 
 
-async def preview(client: Client, journal: Journal, plan: Plan, definitions: Path) -> list[Undo]:
-    """What would be undone, in order; each is decided as if those before it had been undone. `definitions` is the folder with the
-    copies of v1's definitions."""
+async def preview(client: Client, journal: Journal, plan: Plan, crd_copies: Path) -> list[Undo]:
+    """What would be undone, in order; each is decided as if those before it had been undone. `crd_copies` is the folder with the
+    copies of v1's CRDs."""
     view = SimulatedCluster(LiveCluster(client))
-    decider = _UndoDecider(journal, plan, definitions, view, waits=False)
+    decider = _UndoDecider(journal, plan, crd_copies, view, waits=False)
     todo = to_undo(journal.records)
     await view.load(ref for record in todo for ref in (_ref(record), *_v1_job_refs(record.job)))
     undos = []
@@ -60,11 +60,11 @@ async def preview(client: Client, journal: Journal, plan: Plan, definitions: Pat
 
 
 async def roll_back(
-    client: Client, journal: Journal, plan: Plan, definitions: Path, done: Callable[[Undo, str], None]
+    client: Client, journal: Journal, plan: Plan, crd_copies: Path, done: Callable[[Undo, str], None]
 ) -> list[tuple[Undo, str]]:
     """Undoes what can be undone, and returns each undo with the reason of its failure (empty if it succeeded). After a kill, the
     next call continues. The journal must be entered and loaded."""
-    decider = _UndoDecider(journal, plan, definitions, LiveCluster(client), waits=True)
+    decider = _UndoDecider(journal, plan, crd_copies, LiveCluster(client), waits=True)
     outcomes = []
     for record in to_undo(journal.records):
         undo, failure = await _undo_record(client, journal, record, decider)
@@ -78,11 +78,11 @@ async def roll_back(
 class _UndoDecider:
     """Decides how to undo each record, given the current objects and the results of the undo steps before it."""
 
-    def __init__(self, journal: Journal, plan: Plan, definitions: Path, view: ClusterView, *, waits: bool) -> None:
+    def __init__(self, journal: Journal, plan: Plan, crd_copies: Path, view: ClusterView, *, waits: bool) -> None:
         self._journal = journal
         self._plan_id = plan.id
         self._items = {item.title: item for item in plan.items}
-        self._definitions = definitions
+        self._crd_copies = crd_copies
         self._view = view
         self._waits = waits
         self._not_done: dict[str, Record] = {}
@@ -104,7 +104,7 @@ class _UndoDecider:
     async def _undone(self, record: Record) -> Undo:
         ref = _ref(record)
         if record.verb == "delete" and ref.resource == CUSTOM_RESOURCE_DEFINITIONS:
-            copy = remove_v1.copy_of(self._definitions, record.name, record.before)
+            copy = remove_v1.copy_of(self._crd_copies, record.name, record.before)
             record = msgspec.structs.replace(record, undo=copy)
         settled = self._journal.digest(*record.object)
         recorded = self._view.recorded(ref)
@@ -229,7 +229,7 @@ async def _write(client: Client, undo: Undo) -> Json | None:
 
 
 async def _recreate(client: Client, resource: Resource, body: Json) -> Json:
-    """The created object. Its kind may not be served yet, if its definition has just been recreated."""
+    """The created object. Its kind may not be served yet, if its CRD has just been recreated."""
     try:
         made: Json = await client.create(resource, body)
     except NotFound:
@@ -239,7 +239,7 @@ async def _recreate(client: Client, resource: Resource, body: Json) -> Json:
 
 
 async def _until_served(client: Client, resource: Resource) -> None:
-    """Returns when a kind is served, when it has no definition, or after SERVED_SECONDS. A definition may be established seconds
+    """Returns when a kind is served, when it has no CRD, or after SERVED_SECONDS. A CRD may be established seconds
     before its kind is served."""
     deadline = asyncio.get_running_loop().time() + SERVED_SECONDS
     while asyncio.get_running_loop().time() < deadline:

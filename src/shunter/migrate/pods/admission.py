@@ -17,9 +17,9 @@ from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, as_json
 from shunter.api.resources import PRIORITY_CLASSES, Resource
 from shunter.cluster.apiserver.custom_resources import crd
-from shunter.cluster.apiserver.definitions import custom_resource_definition
 from shunter.cluster.apiserver.kinds import Kind, MalformedError, RejectedError
 from shunter.cluster.apiserver.object_meta import creation_errors
+from shunter.cluster.apiserver.packaged_schemas import packaged_crd
 from shunter.cluster.apiserver.schema import StructuralSchema
 from shunter.errors import InputError
 from shunter.migrate.paths import Path
@@ -171,8 +171,8 @@ def _kind_of(obj: Json) -> Kind:
 @cache
 def _custom_kind(api_version: str, kind: str) -> Kind | None:
     """Made when it is asked for: a conversion looks at one or two of them."""
-    definition = custom_resource_definition(api_version.partition("/")[0], kind)
-    made = crd.kinds(definition) if definition else []
+    packaged = packaged_crd(api_version.partition("/")[0], kind)
+    made = crd.kinds(packaged) if packaged else []
     return next((one for one in made if one.resource.api_version == api_version), None)
 
 

@@ -156,18 +156,18 @@ REFUSED_BY_SCHEMA = Topic(
     change="unsupported",
     grade="N",
     explanation=(
-        "An API server with the definitions of Trainer 2.3 would reject the object, or silently drop the field. The definitions "
+        "An API server with the CRDs of Trainer 2.3 would reject the object, or silently drop the field. The CRDs "
         "of v1 restrict values less than those of v2."
     ),
     remedy="Correct the value in the source.",
 )
 REFUSED_BY_CEL = Topic(
     id="PROOF012",
-    title="the result breaks a rule of the definition",
+    title="the result breaks a rule of the CRD",
     severity="error",
     change="unsupported",
     grade="N",
-    explanation="The definitions of TrainJobs and runtimes contain CEL rules, which an API server checks after the schema.",
+    explanation="The CRDs of TrainJobs and runtimes contain CEL rules, which an API server checks after the schema.",
     remedy="Correct the value in the source.",
 )
 REFUSED_BY_WEBHOOK = Topic(

@@ -18,6 +18,6 @@ resources.py, upserts.py    GPUs and CPUs of a node; lists of containers
 controllers.py              which changes wake a job
 
 Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py in tests/operator/test_wakes.py; changes
-that the CRD refuses (numNodes of a running TrainJob) in tests/api/definitions/test_crd.py; lives as upstream's Trainer was
+that the CRD refuses (numNodes of a running TrainJob) in tests/api/crds/test_generator.py; lives as upstream's Trainer was
 recorded to live them in tests/recordings/v2 (test_recordings.py).
 """

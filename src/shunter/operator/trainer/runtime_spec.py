@@ -1,7 +1,7 @@
 """What a job is built from, held to the shape that everything else here relies on: the spec of its runtime, and what passes
 through the TrainJob as plain JSON.
 
-Schemas see to it, but a definition may have been changed under the objects, webhooks are asked before the schema is, and a
+Schemas see to it, but a CRD may have been changed under the objects, webhooks are asked before the schema is, and a
 snapshot may have been edited.
 """
 

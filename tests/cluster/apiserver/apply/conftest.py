@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
-from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.packaged_schemas import definitions
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.cluster.apiserver.apply.fields import DEDUCED, compile_fields
-from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.packaged_schemas import definitions
 
 
 def test_a_schema_handed_over_without_its_name_knows_structs_by_value() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.definitions import definition_names, definitions
+from shunter.cluster.apiserver.packaged_schemas import definition_names, definitions
 from shunter.cluster.apiserver.patch.errors import PatchError
 from shunter.cluster.apiserver.patch.strategic import apply
 

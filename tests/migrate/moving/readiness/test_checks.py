@@ -26,7 +26,7 @@ from shunter.api.resources import (
 )
 from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.errors import InputError
 from shunter.kube.access import Request
 from shunter.migrate.conversion.batch import converted
@@ -47,7 +47,7 @@ JOBSET_CONTROLLER = {
 JOBSET_WEBHOOK = {"metadata": {"name": "jobset"}, "webhooks": [{"rules": [{"apiGroups": ["jobset.x-k8s.io"]}]}]}
 
 
-CRDS = tuple(custom_resource_definitions())
+CRDS = tuple(packaged_crds())
 
 
 def definitions() -> list[Json]:

@@ -8,7 +8,7 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
 from shunter.migrate.conversion.one_job import NOT_UNDERSTOOD
 from shunter.migrate.survey.explaining import fields
 
@@ -31,7 +31,7 @@ def schema_fields(schema: Json, path: str) -> Iterator[str]:
 
 def all_fields() -> list[str]:
     found: dict[str, None] = {}
-    for crd in custom_resource_definitions():
+    for crd in packaged_crds():
         if crd["spec"]["names"]["kind"] in V1_KINDS:
             schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
             found |= dict.fromkeys(schema_fields(schema["properties"]["spec"], "spec"))

@@ -5,7 +5,7 @@ jobs.py, job/             Jobs and CronJobs; their rules
 workloads.py              apps/v1; services.py: addresses and node ports
 storage.py, config.py     claims, volumes, StorageClasses; ConfigMaps and Secrets, `immutable`
 access.py, namespaces.py, scheduling.py, autoscaling.py    RBAC; Namespaces; PriorityClasses; HorizontalPodAutoscalers
-webhooks.py, policies.py, custom_definitions.py    admission webhooks; ValidatingAdmissionPolicies; CustomResourceDefinitions
+webhooks.py, policies.py, crds.py    admission webhooks; ValidatingAdmissionPolicies; CustomResourceDefinitions
 events.py, plain.py       Events in two groups; kinds that are only kept
 rules/                    what the others refuse; typed.py: how a kind gets its schema
 
@@ -19,7 +19,7 @@ from shunter.cluster.apiserver.builtin import (
     access,
     autoscaling,
     config,
-    custom_definitions,
+    crds,
     events,
     jobs,
     namespaces,
@@ -51,6 +51,6 @@ def kinds() -> list[Kind]:
         *access.kinds(),
         *webhooks.kinds(),
         *policies.kinds(),
-        custom_definitions.kind(),
+        crds.kind(),
         *plain.kinds(),
     ]

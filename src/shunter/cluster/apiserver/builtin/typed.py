@@ -8,8 +8,8 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver.definitions import definition_names, definitions
 from shunter.cluster.apiserver.kinds import Kind, ScalePaths, no_preparation
+from shunter.cluster.apiserver.packaged_schemas import definition_names, definitions
 from shunter.cluster.apiserver.schema import TypedSchema
 
 WORKLOAD_SCALE = ScalePaths("spec.replicas", "status.replicas", "spec.selector")

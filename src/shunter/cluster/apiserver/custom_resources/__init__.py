@@ -1,6 +1,6 @@
 """CustomResourceDefinitions: their rules, their life, and the kinds that they define.
 
-crd.py              validation and defaults of a definition, and the kinds that it defines
+crd.py              validation and defaults of a CRD, and the kinds that it defines
 crd_rules.py        what is refused of one, but for its schema (cluster/apiserver/schema/structure.py)
 crd_lifecycle.py    established at once; terminating until its objects are gone
 

@@ -16,9 +16,9 @@ from shunter.cluster.apiserver.schema.sharing import shared
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 
 
-def default(definition: Json) -> None:
-    """Fills in place what a definition may leave out: names that follow from the kind, no conversion."""
-    spec = definition["spec"]
+def default(crd: Json) -> None:
+    """Fills in place what a CRD may leave out: names that follow from the kind, no conversion."""
+    spec = crd["spec"]
     names = spec["names"]
     if kind := names.get("kind", ""):
         names["singular"] = names.get("singular") or kind.lower()
@@ -28,14 +28,14 @@ def default(definition: Json) -> None:
         service.setdefault("port", 443)
 
 
-def kinds(definition: Json) -> list[Kind]:
-    """One kind for each served version, in the order of the definition, which must be a valid one."""
-    versions = definition["spec"]["versions"]
-    return [with_webhooks(_kind(definition, version)) for version in versions if version["served"]]
+def kinds(crd: Json) -> list[Kind]:
+    """One kind for each served version, in the order of the CRD, which must be a valid one."""
+    versions = crd["spec"]["versions"]
+    return [with_webhooks(_kind(crd, version)) for version in versions if version["served"]]
 
 
-def _kind(definition: Json, version: Json) -> Kind:
-    spec = definition["spec"]
+def _kind(crd: Json, version: Json) -> Kind:
+    spec = crd["spec"]
     names = spec["names"]
     subresources = version.get("subresources") or {}
     scale = _scale(subresources["scale"]) if "scale" in subresources else None

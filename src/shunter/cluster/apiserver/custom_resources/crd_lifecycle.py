@@ -1,7 +1,7 @@
 """The life of a CustomResourceDefinition: accepted and established at once, terminating until its objects are deleted.
 
 kube-apiserver's controllers do the same a moment later in writes of their own; here it happens in the first write itself, so a
-kind is served as soon as its definition is acknowledged. Source: k8s.io/apiextensions-apiserver `controller`.
+kind is served as soon as its CRD is acknowledged. Source: k8s.io/apiextensions-apiserver `controller`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from shunter.api.definitions.established import is_established
+from shunter.api.crds.established import is_established
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.cluster.apiserver.storage.store import Collection, Entry, Event, StaleError
@@ -30,8 +30,8 @@ _cleanups: dict[str, asyncio.Task[None]] = {}
 
 
 def follow(backend: Backend) -> None:
-    """Keeps the registry equal to the stored definitions from now on, and finishes the deletions that a stop interrupted."""
-    definitions = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, PLURAL)
+    """Keeps the registry equal to the stored CRDs from now on, and finishes the deletions that a stop interrupted."""
+    crds = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, PLURAL)
 
     def changed(events: list[Event]) -> None:
         for event in events:
@@ -40,25 +40,25 @@ def follow(backend: Backend) -> None:
             else:
                 _serve(backend, event.entry)
 
-    definitions.listeners.add(changed)
-    for entry in definitions.entries():
+    crds.listeners.add(changed)
+    for entry in crds.entries():
         _serve(backend, entry)
 
 
 def _serve(backend: Backend, entry: Entry) -> None:
-    definition = entry.document()
-    if not is_established(definition):
+    crd = entry.document()
+    if not is_established(crd):
         return
-    backend.registry.register(definition)
-    if "deletionTimestamp" in definition["metadata"] and entry.name not in _cleanups:
-        task = asyncio.get_running_loop().create_task(_clean_up(backend, definition))
+    backend.registry.register(crd)
+    if "deletionTimestamp" in crd["metadata"] and entry.name not in _cleanups:
+        task = asyncio.get_running_loop().create_task(_clean_up(backend, crd))
         _cleanups[entry.name] = task
         task.add_done_callback(lambda task: _cleanups.pop(entry.name, None) and None)
 
 
-def prepare(definition: Json, old: Json | None, now: datetime) -> None:
+def prepare(crd: Json, old: Json | None, now: datetime) -> None:
     """Sets, in place, the fields that the server owns: accepted names, conditions, stored versions, the finalizer."""
-    metadata, spec = definition["metadata"], definition["spec"]
+    metadata, spec = crd["metadata"], crd["spec"]
     if "deletionTimestamp" in metadata:
         return
     finalizers = metadata.setdefault("finalizers", [])
@@ -75,12 +75,12 @@ def prepare(definition: Json, old: Json | None, now: datetime) -> None:
     _set_condition(conditions, "NamesAccepted", "NoConflicts", "no conflicts found", now)
     _set_condition(conditions, "Established", "InitialNamesAccepted", "the initial names have been accepted", now)
     status["conditions"] = conditions
-    definition["status"] = status
+    crd["status"] = status
 
 
-def mark_terminating(definition: Json, now: datetime) -> None:
+def mark_terminating(crd: Json, now: datetime) -> None:
     """Sets the condition Terminating, in place."""
-    status = definition["status"] = dict(definition.get("status") or {})
+    status = crd["status"] = dict(crd.get("status") or {})
     conditions = status["conditions"] = list(status.get("conditions") or ())
     _set_condition(conditions, "Terminating", "InstanceDeletionInProgress", "CustomResource deletion is in progress", now)
 
@@ -101,15 +101,15 @@ def _set_condition(conditions: list[Json], type: str, reason: str, message: str,
     )
 
 
-async def _clean_up(backend: Backend, definition: Json) -> None:
-    spec = definition["spec"]
+async def _clean_up(backend: Backend, crd: Json) -> None:
+    spec = crd["spec"]
     objects = backend.store.collection(spec["group"], spec["names"]["plural"])
     while True:
         try:
             await _empty(backend, objects)
-            return await _finish(backend, definition["metadata"]["name"])
+            return await _finish(backend, crd["metadata"]["name"])
         except sqlite3.Error as error:  # a full disk: nobody else would finish this
-            log.warning("the definition %s is not gone yet: %s", definition["metadata"]["name"], error)
+            log.warning("the CRD %s is not gone yet: %s", crd["metadata"]["name"], error)
         await asyncio.sleep(_RETRY_SECONDS)
 
 
@@ -156,16 +156,16 @@ async def _delete_all(backend: Backend, objects: Collection) -> None:
 
 
 async def _finish(backend: Backend, name: str) -> None:
-    definitions = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, PLURAL)
-    while (entry := definitions.head("", name)) is not None:
+    crds = backend.store.collection(CUSTOM_RESOURCE_DEFINITIONS.group, PLURAL)
+    while (entry := crds.head("", name)) is not None:
         document = entry.document()
         finalizers = [f for f in document["metadata"].get("finalizers", ()) if f != FINALIZER]
         document["metadata"]["finalizers"] = finalizers
         try:
             if finalizers:
-                await backend.store.write(definitions, document, previous=entry, durable=True)
+                await backend.store.write(crds, document, previous=entry, durable=True)
             else:
-                await backend.store.remove(definitions, document, previous=entry, durable=True)
+                await backend.store.remove(crds, document, previous=entry, durable=True)
             return
         except StaleError:
             continue

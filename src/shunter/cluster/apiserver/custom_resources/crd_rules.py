@@ -27,11 +27,11 @@ _SELECTABLE_TYPES = (
 _APPROVAL = "api-approved.kubernetes.io"
 
 
-def definition_errors(definition: Json, old: Json | None) -> list[FieldError]:
-    """The faults of a definition. A schema that an update leaves as it is was checked before."""
-    spec, names = definition["spec"], definition["spec"]["names"]
+def crd_errors(crd: Json, old: Json | None) -> list[FieldError]:
+    """The faults of a CRD. A schema that an update leaves as it is was checked before."""
+    spec, names = crd["spec"], crd["spec"]["names"]
     errors: list[FieldError] = []
-    name, wanted = definition["metadata"].get("name", ""), f"{names.get('plural', '')}.{spec.get('group', '')}"
+    name, wanted = crd["metadata"].get("name", ""), f"{names.get('plural', '')}.{spec.get('group', '')}"
     if old is None and name and name != wanted:
         errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
     errors += _group_errors(spec.get("group", ""))
@@ -47,7 +47,7 @@ def definition_errors(definition: Json, old: Json | None) -> list[FieldError]:
         errors.append(unsupported("spec.conversion.strategy", spec["conversion"].get("strategy", ""), ["None", "Webhook"]))
     if old is not None:
         errors += _update_errors(spec, old["spec"])
-    return errors + _approval_errors(definition)
+    return errors + _approval_errors(crd)
 
 
 def _group_errors(group: str) -> list[FieldError]:
@@ -191,11 +191,11 @@ def _update_errors(spec: Json, old: Json) -> list[FieldError]:
     return errors + changed("spec.names.plural", spec["names"].get("plural"), old["names"].get("plural"))
 
 
-def _approval_errors(definition: Json) -> list[FieldError]:
-    group = definition["spec"].get("group", "")
+def _approval_errors(crd: Json) -> list[FieldError]:
+    group = crd["spec"].get("group", "")
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return []
-    value = annotations_of(definition).get(_APPROVAL, "")
+    value = annotations_of(crd).get(_APPROVAL, "")
     if value.startswith(("https://", "http://", "unapproved")):
         return []
     reason = (

@@ -16,9 +16,9 @@ from shunter.cluster.apiserver.apply.errors import ApplyError
 from shunter.cluster.apiserver.apply.reset import reset_fields
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import conversion_fault, fill_defaults, strict_faults
-from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import MalformedError
 from shunter.cluster.apiserver.negotiation import Body, decoded, go_type, media_type, read
+from shunter.cluster.apiserver.packaged_schemas import definitions
 from shunter.cluster.apiserver.patch import json_patch, strategic
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, WriteOptions, write_options

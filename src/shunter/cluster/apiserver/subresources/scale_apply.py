@@ -14,8 +14,8 @@ from shunter.cluster.apiserver.apply.errors import misfit
 from shunter.cluster.apiserver.apply.field_set import FieldSet, difference, fields_at, intersection
 from shunter.cluster.apiserver.apply.fields import FieldTree, compile_fields
 from shunter.cluster.apiserver.apply.managed import Entries, Entry
-from shunter.cluster.apiserver.definitions import definitions
 from shunter.cluster.apiserver.kinds import ScalePaths
+from shunter.cluster.apiserver.packaged_schemas import definitions
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import WriteOptions
 from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of

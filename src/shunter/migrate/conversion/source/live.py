@@ -23,7 +23,7 @@ ALL = ""
 KINDS: tuple[Resource, ...] = tuple(kind.resource for kind in JOB_KINDS)
 _WRITTEN_METADATA = ("name", "namespace", "labels", "annotations")
 _DEFAULTS = {"replicas": 1, "groupName": "default"}
-"""What Trainer's definitions put into each replicated job of a runtime."""
+"""What Trainer's CRDs put into each replicated job of a runtime."""
 
 UNREADABLE_KIND = Topic(
     id="INPUT008",
@@ -110,7 +110,7 @@ async def runtimes(client: Client, namespaces: Sequence[str] = (ALL,)) -> tuple[
 
 
 def as_written(runtime: Json) -> Json:
-    """Without what the API server adds: its own metadata, and the defaults of the definition."""
+    """Without what the API server adds: its own metadata, and the defaults of the CRD."""
     metadata = {key: value for key, value in runtime["metadata"].items() if key in _WRITTEN_METADATA}
     written = as_json({**runtime, "metadata": metadata})
     for job in written["spec"]["template"]["spec"].get("replicatedJobs") or ():

@@ -17,25 +17,25 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "mpijobs.kubeflow.org is one definition for two products: the MPIJobs of v1, and those of mpi-operator in version "
+        "mpijobs.kubeflow.org is one CRD for two products: the MPIJobs of v1, and those of mpi-operator in version "
         "v2beta1. Deleting it deletes the jobs of both; if two operators serve it, both create pods."
     ),
-    remedy="Leave the definition to mpi-operator: apply --finalize never deletes it while v2beta1 is served.",
+    remedy="Leave the CRD to mpi-operator: apply --finalize never deletes it while v2beta1 is served.",
     upstream="kubeflow/training-operator#1930",
 )
-DEFINITION = MPI_JOBS_V2BETA1.full_name
+MPI_JOBS_CRD = MPI_JOBS_V2BETA1.full_name
 
 
 def applies(facts: Facts) -> bool:
-    """Whether the definition of MPIJobs exists."""
-    return any(crd["metadata"]["name"] == DEFINITION for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
+    """Whether the CRD of MPIJobs exists."""
+    return any(crd["metadata"]["name"] == MPI_JOBS_CRD for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
     """One if it serves v2beta1 as well, with the number of such jobs."""
     for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
         versions = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
-        if crd["metadata"]["name"] != DEFINITION or MPI_JOBS_V2BETA1.version not in versions:
+        if crd["metadata"]["name"] != MPI_JOBS_CRD or MPI_JOBS_V2BETA1.version not in versions:
             continue
         found = count(len(facts.all(MPI_JOBS_V2BETA1)), "MPIJob")
         yield Fault(f"it also serves v2beta1, of mpi-operator, with {found}.", title_of(crd))

@@ -9,7 +9,7 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.api.titles import title_of
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.readiness.facts import Facts, Fault
-from shunter.migrate.moving.v1_definitions import V1, V1_DEFINITIONS
+from shunter.migrate.moving.v1_crds import V1, V1_CRDS
 
 TOPIC = Topic(
     id="READY002",
@@ -18,8 +18,8 @@ TOPIC = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "Objects are stored in one version of their kind. A definition that once stored another version than v1 may have "
-        "objects that cannot be read after that version is removed; a definition that is being deleted deletes all its jobs."
+        "Objects are stored in one version of their kind. A CRD that once stored another version than v1 may have "
+        "objects that cannot be read after that version is removed; a CRD that is being deleted deletes all its jobs."
     ),
     remedy="Store the objects as v1 again (kubectl get and replace each), then remove the other version from storedVersions.",
     effort=3,
@@ -27,19 +27,19 @@ TOPIC = Topic(
 
 
 def applies(facts: Facts) -> bool:
-    """Whether a definition of v1 exists."""
-    return any(crd["metadata"]["name"] in V1_DEFINITIONS for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
+    """Whether a CRD of v1 exists."""
+    return any(crd["metadata"]["name"] in V1_CRDS for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS))
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """A blocking one for a definition that is being deleted; one for objects stored in a version that is not served."""
+    """A blocking one for a CRD that is being deleted; one for objects stored in a version that is not served."""
     for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS):
         name = crd["metadata"]["name"]
-        if name not in V1_DEFINITIONS:
+        if name not in V1_CRDS:
             continue
         if crd["metadata"].get("deletionTimestamp"):
             yield Fault(
-                f"{name} is being deleted, with all {V1_DEFINITIONS[name]}s.",
+                f"{name} is being deleted, with all {V1_CRDS[name]}s.",
                 title_of(crd),
                 "Back up now what still exists: shunter migrate backup",
                 "blocking",

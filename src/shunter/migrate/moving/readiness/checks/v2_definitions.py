@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.api.definitions.established import is_established
+from shunter.api.crds.established import is_established
 from shunter.api.resources import (
     CLUSTER_TRAINING_RUNTIMES,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -33,14 +33,14 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """Definitions that do not exist, are not established, or do not serve the version of results."""
+    """CRDs that do not exist, are not established, or do not serve the version of results."""
     if not facts.serves(TRAIN_JOBS):
         yield Fault(f"the cluster does not serve {TRAIN_JOBS.api_version}.")
         return
-    definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
+    crds = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
     for resource in NEEDED:
         name = resource.full_name
-        crd = definitions.get(name)
+        crd = crds.get(name)
         if crd is None:
             yield Fault(f"{name} does not exist.")
             continue
@@ -49,4 +49,4 @@ def faults(facts: Facts) -> Iterator[Fault]:
             message = conditions.get("Established", {}).get("message")
             yield Fault(f"{name} is not established: {message or 'the server gives no reason'}.", title_of(crd))
         if resource.version not in {version["name"] for version in crd["spec"]["versions"] if version.get("served")}:
-            yield Fault(f"{name} does not serve {resource.version}.", title_of(crd), "Upgrade the definitions of v2.")
+            yield Fault(f"{name} does not serve {resource.version}.", title_of(crd), "Upgrade the CRDs of v2.")

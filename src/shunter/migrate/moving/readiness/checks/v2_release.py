@@ -1,4 +1,4 @@
-"""The installed release of v2, by the fields of its definitions, and the release that results need."""
+"""The installed release of v2, by the fields of its CRDs, and the release that results need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPIC = Topic(
     grade="N",
     explanation=(
         "Releases of Trainer differ in fields: podSpecOverrides (2.0), podTemplateOverrides (2.1), runtimePatches and "
-        "activeDeadlineSeconds (2.2), envInjection (2.3). An older definition silently drops newer fields."
+        "activeDeadlineSeconds (2.2), envInjection (2.3). An older CRD silently drops newer fields."
     ),
     remedy="Upgrade v2, or convert for the installed release: --target-version",
     effort=3,
@@ -39,9 +39,9 @@ def applies(facts: Facts) -> bool:
 
 
 def faults(facts: Facts) -> Iterator[Fault]:
-    """One for each result that needs a newer release. Definitions without any of the fields count as 2.0."""
-    definitions = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
-    installed = next((release for release, resource, field in SHOWN_BY if _has(definitions, resource, field)), "2.0")
+    """One for each result that needs a newer release. CRDs without any of the fields count as 2.0."""
+    crds = {crd["metadata"]["name"]: crd for crd in facts.all(CUSTOM_RESOURCE_DEFINITIONS)}
+    installed = next((release for release, resource, field in SHOWN_BY if _has(crds, resource, field)), "2.0")
     for outcome in facts.unfinished:
         if outcome.conversion is None:
             continue
@@ -50,9 +50,9 @@ def faults(facts: Facts) -> Iterator[Fault]:
             yield Fault(f"its result needs Trainer {release} ({what}), but {installed} is installed.", outcome.source.title)
 
 
-def _has(definitions: dict[str, Json], resource: Resource, field: tuple[str, ...]) -> bool:
+def _has(crds: dict[str, Json], resource: Resource, field: tuple[str, ...]) -> bool:
     """Whether the served version of the kind has the field in its spec."""
-    crd = definitions.get(resource.full_name)
+    crd = crds.get(resource.full_name)
     versions = crd["spec"]["versions"] if crd else ()
     schema: Json = next((version["schema"]["openAPIV3Schema"] for version in versions if version["name"] == resource.version), {})
     for name in ("spec", *field):

@@ -1,6 +1,6 @@
 """CustomResourceDefinitions of the kinds that the operator serves, and whether they are established.
 
-crd.py             a CRD and its schema, from the types of api/training and api/trainer
+generator.py       a CRD and its schema, from the types of api/training and api/trainer
 custom_kinds.py    which kinds, and what their CRDs say beside the schema: names, columns, subresources
-established.py     whether an API server serves a definition yet
+established.py     whether an API server serves a CRD's kinds yet
 """

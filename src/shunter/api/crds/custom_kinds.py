@@ -52,7 +52,7 @@ _STATE_AND_AGE = (PrinterColumn("State", ".status.conditions[-1:].type"), _AGE)
 
 
 def job_custom_kind(kind: JobKind) -> CustomKind:
-    """The definition of a job kind of kubeflow.org/v1."""
+    """The CRD of a job kind of kubeflow.org/v1."""
     workers = Scale(
         f".spec.{kind.replica_specs}.Worker.replicas",
         ".status.replicaStatuses.Worker.active",

@@ -14,7 +14,7 @@ from typing import Any, Union
 
 import msgspec
 
-from shunter.api.definitions.custom_kinds import CustomKind
+from shunter.api.crds.custom_kinds import CustomKind
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import DEFINITION, IS_REQUIRED, SHAPE
 
@@ -80,7 +80,7 @@ _SCALARS: dict[Any, Json] = {
 _LONGEST_DESCRIPTION = 150
 
 
-def custom_resource_definition(kind: CustomKind, definitions: Mapping[str, Json]) -> Json:
+def crd_of(kind: CustomKind, definitions: Mapping[str, Json]) -> Json:
     """The CRD of one kind. `definitions` are Kubernetes' own schemas by name; raises KeyError when one is missing."""
     resource = kind.resource
     schema = _Generator(definitions).object_schema(kind)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from shunter.api.definitions.custom_kinds import CUSTOM_KINDS
-from shunter.cluster.apiserver.definitions import (
-    custom_resource_definition,
-    custom_resource_definitions,
+from shunter.api.crds.custom_kinds import CUSTOM_KINDS
+from shunter.cluster.apiserver.packaged_schemas import (
     definition_names,
     definitions,
+    packaged_crd,
+    packaged_crds,
 )
 
 REFERENCE_PREFIX = "#/components/schemas/"
@@ -108,13 +108,13 @@ def test_an_unknown_definition_is_a_key_error() -> None:
 
 def test_the_crds_of_all_custom_kinds_are_packaged() -> None:
     names = [f"{kind.resource.plural}.{kind.resource.group}" for kind in CUSTOM_KINDS]
-    assert [crd["metadata"]["name"] for crd in custom_resource_definitions()] == sorted(names)
+    assert [crd["metadata"]["name"] for crd in packaged_crds()] == sorted(names)
 
 
 def test_a_definition_is_found_by_its_kind() -> None:
-    for definition in custom_resource_definitions():
+    for definition in packaged_crds():
         spec = definition["spec"]
-        assert custom_resource_definition(spec["group"], spec["names"]["kind"]) == definition
-    assert custom_resource_definition("kubeflow.org", "Job") is None
-    assert custom_resource_definition("batch", "../x") is None
-    assert custom_resource_definition("trainer.kubeflow.org", "trainjob") is None
+        assert packaged_crd(spec["group"], spec["names"]["kind"]) == definition
+    assert packaged_crd("kubeflow.org", "Job") is None
+    assert packaged_crd("batch", "../x") is None
+    assert packaged_crd("trainer.kubeflow.org", "trainjob") is None

@@ -6,7 +6,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.custom_resources import crd
-from shunter.cluster.apiserver.custom_resources.crd_rules import definition_errors
+from shunter.cluster.apiserver.custom_resources.crd_rules import crd_errors
 from shunter.cluster.apiserver.kinds import Kind, Objects
 
 _NO_CONVERSION = (
@@ -24,12 +24,12 @@ def kind() -> Kind:
         has_status=True,
         updates_need_revision=True,
         default=crd.default,
-        validate=definition_errors,
+        validate=crd_errors,
         warnings=_warnings,
     )
 
 
-def _warnings(definition: Json, old: Json | None, objects: Objects) -> list[str]:
-    if definition["spec"]["conversion"]["strategy"] != "Webhook":
+def _warnings(document: Json, old: Json | None, objects: Objects) -> list[str]:
+    if document["spec"]["conversion"]["strategy"] != "Webhook":
         return []
     return [_NO_CONVERSION]

@@ -57,26 +57,26 @@ def definition_names() -> Mapping[tuple[str, str, str], str]:
     }
 
 
-def custom_resource_definitions() -> Iterator[Json]:
-    """The CustomResourceDefinitions of the kinds that the operator serves or needs, in the order of their names."""
+def packaged_crds() -> Iterator[Json]:
+    """The CRDs of the kinds that the operator serves or needs, in the order of their names."""
     for path in _packaged().values():
-        yield _definition(path)
+        yield _crd(path)
 
 
-def custom_resource_definition(group: str, kind: str) -> Json | None:
-    """The one of a kind, without reading the others; None for a kind that the operator neither serves nor needs."""
+def packaged_crd(group: str, kind: str) -> Json | None:
+    """The CRD of a kind, without reading the others; None for a kind that the operator neither serves nor needs."""
     path = _packaged().get(f"{kind.lower()}s.{group}.json.gz")
-    definition = _definition(path) if path else None
-    return definition if definition and definition["spec"]["names"]["kind"] == kind else None
+    crd = _crd(path) if path else None
+    return crd if crd and crd["spec"]["names"]["kind"] == kind else None
 
 
 @cache
 def _packaged() -> dict[str, Path]:
-    """The files of CustomResourceDefinitions by their names, which are those of the objects."""
+    """The files of CRDs by their names, which are those of the objects."""
     return {path.name: path for path in sorted(_DATA.glob("crds/*.json.gz"))}
 
 
-def _definition(path: Path) -> Json:
+def _crd(path: Path) -> Json:
     return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=Json)
 
 

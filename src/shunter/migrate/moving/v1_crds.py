@@ -1,6 +1,6 @@
 """Which of v1's CustomResourceDefinitions can be deleted, because nothing needs them any more. Pure.
 
-Deleting a definition deletes every object of its kind, of all versions, in all namespaces. So each is decided separately;
+Deleting a CRD deletes every object of its kind, of all versions, in all namespaces. So each is decided separately;
 mpijobs.kubeflow.org, for example, belongs to the mpi-operator as well (v2beta1).
 """
 
@@ -15,32 +15,32 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.moving.steps import Step, delete_step
 
-V1_DEFINITIONS: Mapping[str, str] = {kind.resource.full_name: kind.resource.kind for kind in JOB_KINDS}
-"""The kinds, by the names of their definitions."""
+V1_CRDS: Mapping[str, str] = {kind.resource.full_name: kind.resource.kind for kind in JOB_KINDS}
+"""The kinds, by the names of their CRDs."""
 V1 = JOB_KINDS[0].resource.version
 
 
-class DefinitionRemoval(NamedTuple):
-    """A definition, and why it is deleted or kept; `step` is None if it is kept."""
+class CrdRemoval(NamedTuple):
+    """A CRD, and why it is deleted or kept; `step` is None if it is kept."""
 
-    definition: str
+    crd: str
     why: str
     step: Step | None = None
 
 
-def definition_removals(
-    definitions: Iterable[Json], objects: Mapping[str, Sequence[str]], releases: Mapping[str, Sequence[str]]
-) -> Iterator[DefinitionRemoval]:
-    """Decides about each definition of v1. By kind, `objects` are the titles of existing objects, of any version, and `releases`
+def crd_removals(
+    crds: Iterable[Json], objects: Mapping[str, Sequence[str]], releases: Mapping[str, Sequence[str]]
+) -> Iterator[CrdRemoval]:
+    """Decides about each CRD of v1. By kind, `objects` are the titles of existing objects, of any version, and `releases`
     the Helm releases that contain such objects."""
-    for crd in definitions:
+    for crd in crds:
         name = crd["metadata"]["name"]
-        if (kind := V1_DEFINITIONS.get(name)) is None:
+        if (kind := V1_CRDS.get(name)) is None:
             continue
         if why := _why_kept(crd, objects.get(kind, ()), releases.get(kind, ())):
-            yield DefinitionRemoval(name, why)
+            yield CrdRemoval(name, why)
             continue
-        yield DefinitionRemoval(name, "nothing of it is left", delete_step(CUSTOM_RESOURCE_DEFINITIONS, crd))
+        yield CrdRemoval(name, "nothing of it is left", delete_step(CUSTOM_RESOURCE_DEFINITIONS, crd))
 
 
 def _why_kept(crd: Json, objects: Sequence[str], releases: Sequence[str]) -> str:

@@ -9,16 +9,16 @@ from typing import Annotated
 import pytest
 import yaml
 
-from shunter.api.definitions.crd import custom_resource_definition, first_sentence
-from shunter.api.definitions.custom_kinds import CUSTOM_KINDS, CustomKind
+from shunter.api.crds.custom_kinds import CUSTOM_KINDS, CustomKind
+from shunter.api.crds.generator import crd_of, first_sentence
 from shunter.api.meta import Json, ObjectMeta, Struct
 from shunter.api.openapi import REQUIRED, doc, schema
 from shunter.api.resources import Resource
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
-from shunter.cluster.apiserver.definitions import definitions
+from shunter.cluster.apiserver.packaged_schemas import definitions
 
-CRDS = {kind.resource.kind: custom_resource_definition(kind, definitions()) for kind in CUSTOM_KINDS}
+CRDS = {kind.resource.kind: crd_of(kind, definitions()) for kind in CUSTOM_KINDS}
 JOBSET_FACTS = yaml.load((Path(__file__).parents[1] / "facts" / "jobset.yaml").read_text(), yaml.CSafeLoader)
 IMMUTABLE = [("self == oldSelf", "field is immutable")]
 TARGETS = ".spec.mlPolicy.torch.envInjection.targets"
@@ -394,7 +394,7 @@ class Car(Struct, frozen=True):
 
 def test_plain_json_without_a_marker_is_a_mistake_in_the_type() -> None:
     with pytest.raises(TypeError, match=r"has no schema: mark it with builtin\(\) or shape\(\)"):
-        custom_resource_definition(CustomKind(Resource("example.com", "v1", "Car", "cars"), Car), {})
+        crd_of(CustomKind(Resource("example.com", "v1", "Car", "cars"), Car), {})
 
 
 @pytest.mark.parametrize(

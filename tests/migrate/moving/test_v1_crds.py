@@ -1,4 +1,4 @@
-"""Which definitions of v1 may be deleted, and why others stay."""
+"""Which CRDs of v1 may be deleted, and why others stay."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.definitions import custom_resource_definitions
-from shunter.migrate.moving.v1_definitions import definition_removals
+from shunter.cluster.apiserver.packaged_schemas import packaged_crds
+from shunter.migrate.moving.v1_crds import crd_removals
 
 
 def definition(name: str, **changes: Any) -> Json:
-    found = next(crd for crd in custom_resource_definitions() if crd["metadata"]["name"] == name)
+    found = next(crd for crd in packaged_crds() if crd["metadata"]["name"] == name)
     metadata = {**found["metadata"], "uid": "1", **changes.pop("metadata", {})}
     return {**found, "status": {"storedVersions": ["v1"]}, **changes, "metadata": metadata}
 
@@ -44,10 +44,10 @@ def test_a_definition_goes_only_when_nothing_needs_it(
     case: tuple[Json, dict[str, list[str]], dict[str, list[str]], str],
 ) -> None:
     crd, objects, releases, why = case
-    [found] = definition_removals([crd], objects, releases)
+    [found] = crd_removals([crd], objects, releases)
     assert found.why == why
     assert (found.step is not None) == (why == "nothing of it is left")
 
 
 def test_definitions_of_v2_are_none_of_v1s() -> None:
-    assert list(definition_removals([definition("trainjobs.trainer.kubeflow.org")], {}, {})) == []
+    assert list(crd_removals([definition("trainjobs.trainer.kubeflow.org")], {}, {})) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.api.meta import Json
 
 
-def is_established(definition: Json) -> bool:
+def is_established(crd: Json) -> bool:
     """Whether objects of it can be made, by what its status says."""
-    conditions = (definition.get("status") or {}).get("conditions") or ()
+    conditions = (crd.get("status") or {}).get("conditions") or ()
     return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
