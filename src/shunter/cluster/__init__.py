@@ -3,11 +3,13 @@
 Three processes that meet only over HTTP: the API server, the operator, and the agent (built-in controllers, scheduler, node).
 
 apiserver/, controllers/, node/    see there; agent.py: the process of the latter two
-lifecycle.py, supervisor.py    `up` and `down`; the process that keeps the others alive
+lifecycle.py, supervisor.py    `up` and `down`; the process that keeps the others alive, and ends with the state directory
 credentials.py                 keys, certificates, tokens and kubeconfigs of a cluster
 state_dir.py, disk_space.py, free_ports.py    where it keeps everything; the warning when the disk is nearly full; ports
 target.py, namespaces.py       which cluster is meant when none is named; a namespace that is named is created
 image_builds.py                `images build`: environments that stand for images
 mlflow_server.py, mlflow_start.py    its MLflow server
 local_path.py, enforced_policies.py, dial_errors.py    marks of volumes; of NetworkPolicies; why no connection came about
+
+Tests: tests/cluster; supervisor.py in test_lifecycle.py there.
 """

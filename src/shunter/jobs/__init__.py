@@ -1,7 +1,7 @@
 """The state of a job, from objects of the cluster and logs: why it does not train, its progress, checkpoints and end.
 
 evidence.py               what is read for why a job does not train; operator/causes decides, from it
-lookup.py                 the job of a name, in any kind, and its pods
+lookup.py                 jobs of all kinds, but for those that the user may not list; the job of a name, and its pods
 jobsets.py                how many pods the JobSets of all TrainJobs request, and how often all were recreated
 listing.py                all jobs, a row each: cause, ranks that are up, progress, failures
 description.py            one job, in full

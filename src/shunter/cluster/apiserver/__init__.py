@@ -1,7 +1,7 @@
 """The embedded API server. Kinds are data (`kinds.Kind`: schema and strategy), never code paths.
 
 __main__.py, process.py      the process: its socket, then the server; storage, servers and watches until SIGTERM
-requests.py                  a request as a value: user, verb, target, options
+requests.py                  a request as a value: user, verb, target, options; older watch paths; resourceVersions as numbers
 server.py, negotiation.py    the HTTP front, which decides nothing else; forms of bodies and answers
 reads.py, watch.py           GET, LIST and WATCH; selectors.py: label and field selectors
 writes.py                    create, update, patch, status: preconditions, generation, what a write cannot change
@@ -22,5 +22,6 @@ metrics.py                   /metrics: counts of requests; resource_metrics.py: 
 printers/                    what `kubectl get` shows
 status.py                    refusals in kube-apiserver's words
 
-Tests: tests/cluster/apiserver; requests and the answers of a real kube-apiserver in tests/vectors/cases.
+Tests: tests/cluster/apiserver; requests and the answers of a real kube-apiserver in tests/vectors/cases, those of watches in
+watch.yaml and watch-paths.yaml, of resourceVersions in resource-versions.yaml, of deletions in deletion.yaml there.
 """

@@ -9,6 +9,6 @@ network_policies.py            NetworkPolicies enforced, or reported as not enfo
 launcher.py, launcher_call.py, forking_process.py    the launcher as the agent sees it; one request; its start
 warm_parents.py                from which warm parent a container is forked, if from one
 
-Tests: tests/cluster/node/runtime; levels.py in test_namespaces.py there, launcher.py in
-tests/cluster/node/test_crashes.py.
+Tests: tests/cluster/node/runtime; levels.py in test_namespaces.py there, launcher.py and network_policies.py in
+tests/cluster/node/test_crashes.py and test_network_policies.py.
 """

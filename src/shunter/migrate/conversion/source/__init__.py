@@ -1,6 +1,7 @@
 """What is to be migrated, wherever it comes from, as source objects: a value, and the place of each field of it.
 
-provider.py           what a run is given: files, directories, standard input, kustomize, Helm; what is skipped or missing there
+provider.py           what a run is given: files, directories, standard input, kustomize, Helm; what is skipped,
+                      missing or in another encoding there
 files.py, documents.py    a file; its YAML documents, each read by itself, aliases and bad ones included
 yaml_nodes.py, objects.py, no_json.py    nodes with places; a source object; what YAML says and JSON cannot
 size.py               refused: nesting and aliases of aliases without end
