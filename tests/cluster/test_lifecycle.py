@@ -285,7 +285,7 @@ def test_mlflow_starts_with_a_cluster_once_it_has_one_and_keeps_its_port(tmp_pat
     def started() -> tuple[int, list[str]]:
         record = lifecycle.prepare(state, lifecycle.Options(state.root))
         children = json.loads(state.launch.read_text())["children"]
-        assert mlflow_server.way(record.mlflow) in children[-1]["argv"], "pods have no way to it"
+        assert mlflow_server.reach_option(record.mlflow) in children[-1]["argv"], "pods have no way to it"
         return record.mlflow, [child["name"] for child in children]
 
     port, names = started()

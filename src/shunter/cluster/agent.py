@@ -116,7 +116,7 @@ def add_node(manager: Manager, client: Client, api_server: tuple[str, int], stat
         level=Level(options.level) if options.level else None,
         strict_resources=options.strict_resources,
         max_restart_period=options.max_container_restart_period or MAX_BACK_OFF,
-        ways=external_services.parsed(options.reach),
+        external_services=external_services.parsed(options.reach),
         warm_modules=module_names(options.warm),
     )
     manager.background("node", node.run)

@@ -242,7 +242,7 @@ def launch_description(state: StateDir, options: Options, record: Record, port: 
         "status_server_port": record.status_server,
     }
     agent += ["--reach", f"{STATUS_SERVER_NAME}:{record.status_server}={HOST}:{record.status_server}"]
-    agent += ["--reach", mlflow_server.way(record.mlflow)]
+    agent += ["--reach", mlflow_server.reach_option(record.mlflow)]
     has_mlflow = state.mlflow.is_dir() and mlflow_server.is_installed()
     return {
         "children": [

@@ -47,7 +47,7 @@ def own_address(address: str) -> str:
     return address.replace(f"//{NAME}:", f"//{HOST}:", 1)
 
 
-def way(port: int) -> str:
+def reach_option(port: int) -> str:
     """How pods get there: an argument of the agent's --reach."""
     return f"{NAME}:{port}={HOST}:{port}"
 

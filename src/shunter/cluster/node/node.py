@@ -72,8 +72,8 @@ class Node:
     as the host's address; `api_server` is where we reach the server; `port` 0 is one of the system's choosing. `allocatable` is
     what the scheduler is told, if that is not the machine's `capacity`. With `strict_resources` the scheduler keeps pods that ask
     for too much away, so nobody is warned. `max_restart_period` is in seconds.
-    A `guest` is a node in the cluster of others: it carries the taint. `ways` lead pods
-    to what is outside of their network. `warm_modules` are what containers need not import again (docs/warm-start.md).
+    A `guest` is a node in the cluster of others: it carries the taint. `external_services` are reachable for pods
+    outside of their network. `warm_modules` are what containers need not import again (docs/warm-start.md).
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Node:
         capacity: Mapping[str, Fraction] | None = None,
         allocatable: Mapping[str, Fraction] | None = None,
         guest: bool = False,
-        ways: Sequence[ExternalService] = (),
+        external_services: Sequence[ExternalService] = (),
         warm_modules: tuple[str, ...] = (),
     ) -> None:
         self._client = client
@@ -111,7 +111,7 @@ class Node:
         self._allocatable = self._capacity if allocatable is None else allocatable
         self._gpus = Gpus(int(self._capacity.get(GPU, 0)))
         self._guest = guest
-        self._ways = ways
+        self._external_services = external_services
         self._warm_modules = warm_modules
         self._recorder = EventRecorder(client, "kubelet", form="v1", instance=name)
         self._statuses = StatusWriter(client)
@@ -324,10 +324,16 @@ class Node:
         runtime: Runtime
         if level is Level.NAMESPACES:
             runtime = NamespaceRuntime(
-                self._directory, launcher, host_ip=self._address, api_server=self._api_server, ways=self._ways
+                self._directory,
+                launcher,
+                host_ip=self._address,
+                api_server=self._api_server,
+                external_services=self._external_services,
             )
         else:
-            runtime = PlainRuntime(self._directory, launcher, api_server=self._api_server, ways=self._ways)
+            runtime = PlainRuntime(
+                self._directory, launcher, api_server=self._api_server, external_services=self._external_services
+            )
         await runtime.start()
         stack.push_async_callback(runtime.stop)
         self._runtime = runtime

@@ -128,7 +128,7 @@ async def new_node(client: Client, connection: Connection, options: NodeOptions,
         capacity=capacity,
         allocatable=allocatable_amounts(options.allocatable, capacity, strict=options.strict_resources),
         guest=True,
-        ways=external_services.parsed(options.reach),
+        external_services=external_services.parsed(options.reach),
     )
 
 

@@ -56,7 +56,7 @@ class Substitution(NamedTuple):
     mounts: tuple[Mount, ...]
     port_of: Callable[[str, int], int]
     """(pod key, port) -> the port of this machine that stands for it."""
-    ways: Mapping[tuple[str, int], HostPort] = {}
+    external_services: Mapping[tuple[str, int], HostPort] = {}
     """What pods reach outside of the cluster: name and port, and where that really is."""
 
 
@@ -97,8 +97,8 @@ def substituted(text: str, substitution: Substitution) -> str:
 
     def replacement(match: re.Match[str]) -> str:
         name, port = match[1], match[2]
-        if port and (way := substitution.ways.get((name, int(port)))):
-            return f"{way.host}:{way.port}"
+        if port and (target := substitution.external_services.get((name, int(port)))):
+            return f"{target.host}:{target.port}"
         key = substitution.directory.key(name)
         # A Service may be called like any word: one without a dash, dot or port is left alone.
         if not key or not (port or "-" in name or "." in name):

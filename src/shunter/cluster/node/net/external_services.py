@@ -14,7 +14,7 @@ from shunter.cluster.node.net.names import CLUSTER_DOMAIN
 from shunter.cluster.node.runtime.protocol import HostPort
 from shunter.errors import InputError
 
-_WAY = re.compile(r"([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(\d{1,5})=([^=]+):(\d{1,5})")
+_SERVICE = re.compile(r"([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(\d{1,5})=([^=]+):(\d{1,5})")
 
 
 class ExternalService(NamedTuple):
@@ -30,13 +30,15 @@ def parsed(texts: Iterable[str]) -> tuple[ExternalService, ...]:
     return tuple(_parsed(text) for text in texts)
 
 
-def names(ways: Iterable[ExternalService], address: str) -> dict[str, str]:
+def names(services: Iterable[ExternalService], address: str) -> dict[str, str]:
     """The names as DNS is asked for them, also after a pod's search list, and the address that they resolve to."""
-    return {spelled: address for way in ways for spelled in (way.name, f"{way.name}.{CLUSTER_DOMAIN}")}
+    return {spelled: address for service in services for spelled in (service.name, f"{service.name}.{CLUSTER_DOMAIN}")}
 
 
 def _parsed(text: str) -> ExternalService:
-    match = _WAY.fullmatch(text)
+    match = _SERVICE.fullmatch(text)
     if match is None or None in map(port_number, match.group(2, 4)):
-        raise InputError(f"--reach {text!r} is no way out.", "Write it like --reach status.svc:10443=127.0.0.1:10443.")
+        raise InputError(
+            f"--reach {text!r} is not NAME:PORT=HOST:PORT.", "Write it like --reach status.svc:10443=127.0.0.1:10443."
+        )
     return ExternalService(match[1], int(match[2]), HostPort(match[3].strip("[]"), int(match[4])))

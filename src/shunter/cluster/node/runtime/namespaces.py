@@ -53,14 +53,20 @@ class NamespaceRuntime:
     level = Level.NAMESPACES
 
     def __init__(
-        self, node: NodeDirectory, launcher: Launcher, *, host_ip: str, api_server: HostPort, ways: Sequence[ExternalService] = ()
+        self,
+        node: NodeDirectory,
+        launcher: Launcher,
+        *,
+        host_ip: str,
+        api_server: HostPort,
+        external_services: Sequence[ExternalService] = (),
     ) -> None:
         self._node = node
         self._api_server = api_server
         self._proxy = ApiServerProxy(*api_server)
         self._proxy_port = 0
-        self._ways = ways
-        self._way_proxies: list[ApiServerProxy] = []
+        self._external_services = external_services
+        self._service_proxies: list[ApiServerProxy] = []
         self._launcher = launcher
         self._host_ip = host_ip
         self._network = _stored_network(node)
@@ -88,14 +94,14 @@ class NamespaceRuntime:
         if attempt.read_json(str(self._node.api_server_file)) != self._proxy_port:
             attempt.write_json(str(self._node.api_server_file), self._proxy_port)
         await self._proxy.start(listener)
-        for way in self._ways:
-            proxy = ApiServerProxy(*way.target)
-            await proxy.start(await self._launcher.listener(self._network.gateway, way.port))
-            self._way_proxies.append(proxy)
+        for service in self._external_services:
+            proxy = ApiServerProxy(*service.target)
+            await proxy.start(await self._launcher.listener(self._network.gateway, service.port))
+            self._service_proxies.append(proxy)
 
     async def stop(self) -> None:
         """Stops serving names and the API server to pods; bridge and pods stay."""
-        for proxy in (self._proxy, *self._way_proxies):
+        for proxy in (self._proxy, *self._service_proxies):
             await proxy.stop()
         await self._names.stop()
         self._starting.close()
@@ -231,7 +237,7 @@ class NamespaceRuntime:
         """Sets what the name server answers from now on, including names for the API server and the services outside the
         cluster."""
         gateway = self._network.gateway
-        fixed = {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": gateway, **names(self._ways, gateway)}
+        fixed = {f"{API_SERVER_NAME}.{CLUSTER_DOMAIN}": gateway, **names(self._external_services, gateway)}
         self._names.publish(zone(services, endpoints, fixed))
 
     def api_server(self, pod: Json) -> HostPort:

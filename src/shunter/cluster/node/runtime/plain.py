@@ -41,11 +41,11 @@ class PlainRuntime:
     level = Level.PLAIN
 
     def __init__(
-        self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort, ways: Sequence[ExternalService] = ()
+        self, node: NodeDirectory, launcher: Launcher, *, api_server: HostPort, external_services: Sequence[ExternalService] = ()
     ) -> None:
         self._node = node
         self._api_server = api_server
-        self._ways = {(way.name, way.port): way.target for way in ways}
+        self._external_services = {(service.name, service.port): service.target for service in external_services}
         self._launcher = launcher
         self._services: tuple[Service, ...] = ()
         self._endpoints: tuple[Endpoint, ...] = ()
@@ -136,7 +136,7 @@ class PlainRuntime:
             _own_key(request.pod),
             tuple(request.mounts),
             lambda key, port: self._ports.port((namespace, key), port),
-            self._ways,
+            self._external_services,
         )
 
 
