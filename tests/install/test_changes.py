@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.install.changes import MANAGED_BY, MARK, Change, change, changed_fields, is_left, to_apply, to_prune, to_remove
+from shunter.install.changes import (
+    MANAGED_BY,
+    MARK,
+    Change,
+    change,
+    changed_fields,
+    is_left_unchanged,
+    to_apply,
+    to_prune,
+    to_remove,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +48,7 @@ def test_changed_fields_are_named_by_their_path(before: Any, after: Any, paths: 
 def test_only_a_namespace_of_others_is_left_as_it_is(kind: str, labels: dict[str, str], is_there: bool, left: bool) -> None:
     wanted = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}}
     present = {**wanted, "metadata": {"name": "a", "labels": labels}} if is_there else None
-    assert is_left(wanted, present) is left
+    assert is_left_unchanged(wanted, present) is left
 
 
 def test_what_the_server_counts_and_reports_is_no_change() -> None:

@@ -35,8 +35,8 @@ SHOWN = {
         True,
         ProgressCells("7 of epoch 2 (log, 9m ago)"),
     ),
-    "a job that is suspended": (Progress(JUST_NOW, step=7, left_seconds=1), False, ProgressCells("7")),
-    "longer than it said": (Progress(NOON - timedelta(seconds=60), left_seconds=5), True, ProgressCells(left="0s")),
+    "a job that is suspended": (Progress(JUST_NOW, step=7, remaining_seconds=1), False, ProgressCells("7")),
+    "longer than it said": (Progress(NOON - timedelta(seconds=60), remaining_seconds=5), True, ProgressCells(remaining="0s")),
 }
 
 

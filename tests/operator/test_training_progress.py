@@ -26,9 +26,9 @@ def job(metrics: dict[str, str] | None = None, *, silent: float = 0, **fields: A
 
 @pytest.mark.parametrize("seconds", [10**12, 10**308], ids=["beyond the calendar", "beyond a timedelta"])
 def test_a_training_that_ends_after_the_last_year_ends_at_no_time(seconds: int) -> None:
-    read = Progress(NOON, left_seconds=seconds)
-    assert (read.ends, read.left(NOON)) == (None, None)
-    assert Progress(NOON, left_seconds=60).ends == NOON + timedelta(minutes=1)
+    read = Progress(NOON, remaining_seconds=seconds)
+    assert (read.ends, read.remaining(NOON)) == (None, None)
+    assert Progress(NOON, remaining_seconds=60).ends == NOON + timedelta(minutes=1)
 
 
 def pod(grace: int | None = None) -> Json:
@@ -49,13 +49,13 @@ def test_everything_that_is_understood_is_read() -> None:
     checkpoint = Checkpoint(step=100, saved=NOON - timedelta(seconds=12), seconds=1.5, every=50)
     read = progress(job(said, silent=10, progressPercentage=40, estimatedRemainingSeconds=51))
     assert read == Progress(NOON - timedelta(seconds=10), 40, 51, 120, 300, 1.26, checkpoint)
-    assert read.left(NOON) == timedelta(seconds=41)
+    assert read.remaining(NOON) == timedelta(seconds=41)
 
 
 def test_a_report_of_the_last_day_of_the_calendar_is_shown() -> None:
     read = progress(job({"step": "1"}, lastUpdatedTime="9999-12-31T23:59:59Z", estimatedRemainingSeconds=60))
     assert read is not None
-    assert (read.step, read.ends, read.left(NOON), read.stale_after) == (1, None, None, None)
+    assert (read.step, read.ends, read.remaining(NOON), read.stale_after) == (1, None, None, None)
 
 
 @given(st.dictionaries(st.sampled_from(["step", "steps", "loss", *(f"checkpoint.{name}" for name in ("step", "time", "seconds", "every"))]), st.text(max_size=64)))  # fmt: skip  # noqa: E501

@@ -158,7 +158,7 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
         line = visible_line(why.cause.sentence) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
         named = (coloured(job.state), job.name, job.namespace, *kind)
-        table.add_row(*named, ranks(row), progress.step, progress.left, age(job.created), line)
+        table.add_row(*named, ranks(row), progress.step, progress.remaining, age(job.created), line)
     return table
 
 

@@ -91,7 +91,7 @@ def is_marked(obj: Json) -> bool:
     return (obj["metadata"].get("labels") or {}).get(MANAGED_BY) == MARK
 
 
-def is_left(desired: Json, present: Json | None) -> bool:
+def is_left_unchanged(desired: Json, present: Json | None) -> bool:
     """Whether an object that was there before us is not even changed: a namespace, whose Pod Security level would hold for the
     pods of others as well."""
     return resource_of(desired) == NAMESPACES and present is not None and not is_marked(present)

@@ -23,7 +23,7 @@ from shunter.install.changes import (
     RESOURCES,
     Change,
     change,
-    is_left,
+    is_left_unchanged,
     resource_of,
     to_apply,
     to_prune,
@@ -94,7 +94,7 @@ async def install(client: Client, installation: Installation, screen: Screen, *,
         screen.note(f"no monitors: the cluster does not serve {SERVICE_MONITORS.api_version}")
     for obj, present in zip(objects, before, strict=True):
         screen.doing(title_of(obj))
-        if is_left(obj, present):
+        if is_left_unchanged(obj, present):
             screen.done(Change("skipped", title_of(obj), ("it was there before, and others may have pods in it",)))
             continue
         screen.done(change(obj, present, await _applied(client, obj, present, dry_run=dry_run)))

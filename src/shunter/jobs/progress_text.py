@@ -17,7 +17,7 @@ class ProgressCells(NamedTuple):
 
     step: str = ""
     loss: str = ""
-    left: str = ""
+    remaining: str = ""
     checkpoint: str = ""
 
 
@@ -30,11 +30,11 @@ def cells(found: Progress | None, now: datetime, *, is_running: bool) -> Progres
     if is_running and found.is_stale(now) and found.reported:
         notes.append(f"{age(found.reported, now)} ago")
     step = f"{_step(found)} ({', '.join(notes)})".strip() if notes else _step(found)
-    left = found.left(now) if is_running else None
+    remaining = found.remaining(now) if is_running else None
     return ProgressCells(
         step=step,
         loss="" if found.loss is None else f"{found.loss:.4g}",
-        left="" if left is None else age(now - left, now),
+        remaining="" if remaining is None else age(now - remaining, now),
         checkpoint=_checkpoint(found.checkpoint, now),
     )
 
@@ -44,8 +44,8 @@ def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: b
     parts = [f"step {_step(found)}"] if found.step is not None else []
     parts += [f"{found.percentage} %"] if found.percentage is not None else []
     parts += [f"loss {found.loss:.6g}"] if found.loss is not None else []
-    left = found.left(now) if is_running else None
-    parts += [f"{age(now - left, now)} left"] if left is not None else []
+    remaining = found.remaining(now) if is_running else None
+    parts += [f"{age(now - remaining, now)} left"] if remaining is not None else []
     source = "reported" if found.source == "report" else "read in its log, written"
     parts += [f"{source} {age(found.reported, now)} ago"] if found.reported else []
     if parts:

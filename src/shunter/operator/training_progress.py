@@ -47,7 +47,7 @@ class Progress(Struct, frozen=True):
 
     reported: datetime | None = None
     percentage: int | None = None
-    left_seconds: int | None = None
+    remaining_seconds: int | None = None
     """From `reported` on."""
     step: int | None = None
     steps: int | None = None
@@ -61,14 +61,14 @@ class Progress(Struct, frozen=True):
     @property
     def ends(self) -> datetime | None:
         """When it will be done, by the last report; None where that is not known, or would be after the year 9999."""
-        return None if self.left_seconds is None else _later(self.reported, self.left_seconds)
+        return None if self.remaining_seconds is None else _later(self.reported, self.remaining_seconds)
 
     @property
     def stale_after(self) -> datetime | None:
         """When these values become stale unless the program reports again; None if the time of its last report is not known."""
         return _later(self.reported, STALE.total_seconds())
 
-    def left(self, now: datetime) -> timedelta | None:
+    def remaining(self, now: datetime) -> timedelta | None:
         """How long it will still take, by the last report."""
         return max(timedelta(), self.ends - now) if self.ends is not None else None
 
@@ -86,7 +86,7 @@ def progress(job: Json) -> Progress | None:
     return Progress(
         reported=moment(status.get("lastUpdatedTime")),
         percentage=status.get("progressPercentage"),
-        left_seconds=status.get("estimatedRemainingSeconds"),
+        remaining_seconds=status.get("estimatedRemainingSeconds"),
         step=_whole(metrics, "step"),
         steps=_whole(metrics, "steps"),
         loss=metrics.get("loss"),

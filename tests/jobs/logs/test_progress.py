@@ -29,7 +29,8 @@ def read(second: int, **fields: object) -> Progress:
 
 TOLD = {
     "steps with their number": (
-        ["starting", "step 10/300 loss 1.5", "step 20/300 loss 1.26"], read(4, step=20, steps=300, loss=1.26, left_seconds=56)),
+        ["starting", "step 10/300 loss 1.5", "step 20/300 loss 1.26"],
+        read(4, step=20, steps=300, loss=1.26, remaining_seconds=56)),
     "steps": (["step 10 loss 1.5", "step 20 loss 1.26", "saving"], read(2, step=20, loss=1.26)),
     "one line tells no pace": (["step 10 of 300: loss 1.5"], read(0, step=10, steps=300, loss=1.5)),
     "epochs": (["epoch 3: loss 0.5"], read(0, epoch=3.0, loss=0.5)),
@@ -68,8 +69,8 @@ ENDLESS = {
 def test_a_training_without_an_end_in_sight_has_none(steps: int | str) -> None:
     found = logged_progress(written(f"step 10/{steps} loss 1.5", f"step 20/{steps} loss 1.26"))
     assert found is not None
-    assert (found.step, found.loss, found.ends, found.left(at(4))) == (20, 1.26, None, None)
-    assert cells(found, at(4), is_running=True).left == ""
+    assert (found.step, found.loss, found.ends, found.remaining(at(4))) == (20, 1.26, None, None)
+    assert cells(found, at(4), is_running=True).remaining == ""
     shown = progress_of(found)
     assert shown is not None
     assert (shown.step, shown.ends) == (20, 0)

@@ -158,7 +158,7 @@ def test_the_time_left_counts_from_when_it_was_reported() -> None:
     assert logged is not None
     for passed in (60, 119, 121, 299, 400):
         now = reported + timedelta(seconds=passed)
-        assert logged.left(now) == timedelta(seconds=max(0, shown.ends - now.timestamp()))
+        assert logged.remaining(now) == timedelta(seconds=max(0, shown.ends - now.timestamp()))
         assert logged.is_stale(now) == (now.timestamp() > shown.stale_after)
 
 

@@ -53,7 +53,7 @@ def _heading(view: JobView, now: datetime) -> Iterator[Text]:
     row = view.row
     progress = cells(view.progress, now, is_running=row.is_running)
     parts = [f"step {progress.step}"] if progress.step else []
-    parts += [f"{progress.left} left"] if progress.left else []
+    parts += [f"{progress.remaining} left"] if progress.remaining else []
     ran = f"age {age(row.created, now)}" if row.ran is None else f"ran {duration(row.ran)}"
     yield Text.assemble(
         (f"{row.title} ", "bold"),

@@ -93,7 +93,7 @@ def logged_progress(lines: Iterable[str]) -> Progress | None:
     pace = seconds_a_step(series.points) if steps is not None else None
     return Progress(
         reported=None if last.time is None else datetime.fromtimestamp(last.time, UTC),
-        left_seconds=None if pace is None or steps is None or step is None else round(max(0, (steps - step) * pace)),
+        remaining_seconds=None if pace is None or steps is None or step is None else round(max(0, (steps - step) * pace)),
         step=int(step) if step is not None and is_whole else None,
         steps=steps,
         loss=_value(series) if is_loss(series.name) else None,

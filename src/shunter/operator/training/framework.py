@@ -138,7 +138,7 @@ class Framework(Protocol[Spec, View]):
     def with_settings(self, settings: Settings) -> AnyFramework:
         """The framework as the operator is set up."""
 
-    def left_alone(self, job: TrainingJob[Spec]) -> tuple[Note, ...]:
+    def events_if_managed_elsewhere(self, job: TrainingJob[Spec]) -> tuple[Note, ...]:
         """Events about a job that another program manages."""
 
     def kept(self, job: TrainingJob[Spec]) -> Mapping[Resource, str]:

@@ -28,7 +28,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
     if job.metadata.deletion_timestamp is not None:
         return NOTHING
     if not job.run_policy.is_ours:
-        return Plan(events=framework.left_alone(job))
+        return Plan(events=framework.events_if_managed_elsewhere(job))
     progress = Progress.of(job, now)
     if job.status.is_finished:
         return _finished(framework, observed, progress)

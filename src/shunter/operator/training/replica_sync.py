@@ -47,7 +47,7 @@ class NumberedReplicas:
         """In rank order, by `replicas.desired_pods`."""
         return desired_pods(self, job)
 
-    def left_alone(self, job: AnyJob) -> tuple[Note, ...]:
+    def events_if_managed_elsewhere(self, job: AnyJob) -> tuple[Note, ...]:
         """Nothing is told."""
         return ()
 

@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import Amounts, requested
 from shunter.api.selectors import requirement_holds
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod, Toleration
-from shunter.cluster.controllers.scheduler.resources import left
+from shunter.cluster.controllers.scheduler.resources import available
 
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
@@ -63,7 +63,7 @@ def resources(pod: SchedulablePod, node: Node, rest: Amounts) -> NodeMismatch | 
         reasons.insert(0, "Too many pods")
     if not reasons:
         return None
-    whole = left(node, ())
+    whole = available(node, ())
     return NodeMismatch(tuple(reasons), may_fit_later=all(requests[name] <= whole.get(name, 0) for name in short))
 
 

@@ -14,7 +14,7 @@ from shunter.cluster.controllers.scheduler import claims, fit
 from shunter.cluster.controllers.scheduler.claims import PodClaim
 from shunter.cluster.controllers.scheduler.fit import NodeMismatch
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
-from shunter.cluster.controllers.scheduler.resources import left, take
+from shunter.cluster.controllers.scheduler.resources import available, take
 from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Ref
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -51,7 +51,7 @@ def plan_strictly(observed: Observed, now: datetime) -> Plan:
     nodes = _ordered(observed)
     if kept_back := _blocked_by_claims(observed, now):
         return kept_back
-    rests = {node.metadata.name: left(node, observed.assigned.get(node.metadata.name, ())) for node in nodes}
+    rests = {node.metadata.name: available(node, observed.assigned.get(node.metadata.name, ())) for node in nodes}
     for other in sorted(observed.ahead, key=turn):
         _place(other, nodes, rests)
     node, misfits = _place(observed.pod, nodes, rests)

@@ -11,7 +11,7 @@ from shunter.api.scheduling.pod_requests import Amounts, requested
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 
 
-def left(node: Node, pods: Iterable[SchedulablePod]) -> Amounts:
+def available(node: Node, pods: Iterable[SchedulablePod]) -> Amounts:
     """What the node has for more pods; `pods` counts pods."""
     rest = {name: parse(quantity) for name, quantity in node.status.allocatable.items()}
     for pod in pods:

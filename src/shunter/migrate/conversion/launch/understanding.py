@@ -160,7 +160,7 @@ class _Reader(msgspec.Struct):
     """The texts of which not all was followed."""
     read: set[Spot] = set()
     """Where the texts stand that were read."""
-    left: int = _MOST_AGAIN
+    characters_left: int = _MOST_AGAIN
 
     def read_kubernetes_references(self, text: str, spot: Spot) -> None:
         for name, start, end in variable_references(text):
@@ -240,9 +240,9 @@ class _Reader(msgspec.Struct):
 
     def _takes(self, characters: int, place: _Place) -> bool:
         """Whether so many more may be read, which it counts."""
-        is_room = characters <= self.left
+        is_room = characters <= self.characters_left
         if is_room:
-            self.left -= characters
+            self.characters_left -= characters
         else:
             self._leave_off(place)
         return is_room
@@ -319,11 +319,11 @@ class _Reader(msgspec.Struct):
 
     def _take_texts(self, words: tuple[Argument, ...], place: _Place) -> None:
         """The shell texts that a launcher starts; what they start, and the variables that they read, it tells itself."""
-        inside = _Reader(self.files, read=self.read, left=self.left)
+        inside = _Reader(self.files, read=self.read, characters_left=self.characters_left)
         inside.read_words(words, place.inside(program_name(words[0].value)))
         self.texts += inside.texts
         self.left_off |= inside.left_off
-        self.left = inside.left
+        self.characters_left = inside.characters_left
 
     def _take_python(self, code: str, spot: Spot) -> None:
         self.texts.append(Text("python", code, spot))

@@ -100,7 +100,7 @@ class MPI:
         workers = [pods.worker(job, index) for index in range(job.replica_count(WORKER))]
         return [pods.launcher(job, self._kubectl_delivery_image), *workers]
 
-    def left_alone(self, job: Job) -> tuple[Note, ...]:
+    def events_if_managed_elsewhere(self, job: Job) -> tuple[Note, ...]:
         """Told when the job is new: the mpi-operator shows soon that it knows of it."""
         if job.run_policy.managed_by != MPI_OPERATOR or job.status.conditions:
             return ()

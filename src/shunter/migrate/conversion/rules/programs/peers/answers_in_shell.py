@@ -81,7 +81,7 @@ def found_in_shell(text: str, in_python: ReadPython) -> tuple[Found, Values]:
     """What the text makes of the answers of its look-ups, and what it prints of them; places are where the programs that look up
     are named. `in_python` reads the Python code that the text holds. Never fails."""
     script = shell.script(text)
-    reader = _Shell(text, Found(left=_MOST_COMMANDS + 4 * len(script.commands)), in_python)
+    reader = _Shell(text, Found(commands_left=_MOST_COMMANDS + 4 * len(script.commands)), in_python)
     return reader.found, reader.run(script)
 
 
@@ -117,8 +117,8 @@ class _Shell(msgspec.Struct):
         for number, command in enumerate(script.commands):
             if command.start in bodies:
                 continue
-            self.found.left -= 1
-            if self.found.left < 0:
+            self.found.commands_left -= 1
+            if self.found.commands_left < 0:
                 break
             following = script.commands[number + 1] if number + 1 < len(script.commands) else None
             over = self._loop(loops, command)
@@ -253,10 +253,16 @@ class _Shell(msgspec.Struct):
             return NOTHING
         known = {name: moved(held, -begin) for name, held in self.known.items() if held}
         inner = _Shell(
-            text, Found(left=self.found.left), self.in_python, known, {}, piped=moved(given, -begin), depth=self.depth + 1
+            text,
+            Found(commands_left=self.found.commands_left),
+            self.in_python,
+            known,
+            {},
+            piped=moved(given, -begin),
+            depth=self.depth + 1,
         )
         values = inner.run(shell.script(text))
-        self.found.left = inner.found.left
+        self.found.commands_left = inner.found.commands_left
         return self._taken(inner.found, values, begin)
 
     def _taken(self, inner: Found, printed: Values, begin: int) -> Values:

@@ -123,7 +123,7 @@ def _is_mpi(draft: Draft) -> bool:
 def _look_ups(draft: Draft, text: Text, found: Found) -> Iterator[_LookUp]:
     """The look-ups of such names."""
     for match in _IN_SHELL.finditer(text.code):
-        if match.start() not in found.places and found.left >= 0:
+        if match.start() not in found.places and found.commands_left >= 0:
             continue
         number, is_counted, is_listed = _use(found, match.start())
         for word in (word.strip("\"'") for word in match["words"].split()):
@@ -167,7 +167,7 @@ def _use(found: Found, place: int) -> tuple[str, bool, bool]:
     """The number that is made of the answers, whether they are counted, which a text that was not read to its end may do, and
     whether they are listed."""
     number = found.numbers.get(place, "")
-    return number, bool(number) or place in found.counted or found.left < 0, place in found.listed
+    return number, bool(number) or place in found.counted or found.commands_left < 0, place in found.listed
 
 
 def _peers(draft: Draft, text: Text, word: str, *, is_counted: bool, is_listed: bool, is_code: bool = False) -> str | None:

@@ -127,7 +127,7 @@ class Found(msgspec.Struct):
     """Those of which the answers are counted."""
     listed: set[int] = set()
     """Those of which the answers are gone through one by one, each once."""
-    left: int = 0
+    commands_left: int = 0
     """Commands that are still looked into; below 0, some were not."""
 
     def name(self, name: str, values: Values) -> None:

@@ -58,7 +58,7 @@ def made(draft: Draft, programs: Programs, text: str, spot: Spot) -> Found:
     if (0, text) in codes or (not codes and is_python_code(text)):
         return found_in_python(text)[0]
     in_shell, _ = found_in_shell(text, found_in_python)
-    found = Found(left=in_shell.left)
+    found = Found(commands_left=in_shell.commands_left)
     found.take(in_shell, 0)
     for begin, code in codes:
         found.take(found_in_python(code)[0], begin)
