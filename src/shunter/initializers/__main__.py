@@ -30,53 +30,53 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("directory", nargs="?", type=Path, help="default: /workspace/dataset or /workspace/model")
     options = parser.parse_args(arguments)
     role: Role = options.role
-    wanted: Settings | None = None
+    fetch_settings: Settings | None = None
     try:
-        wanted = settings(role, os.environ)
+        fetch_settings = settings(role, os.environ)
         directory = options.directory or Path(DIRECTORIES[role])
-        say = _ProgressPrinter(wanted).say
-        say(f"Fetching the {role} {wanted.uri} into {directory}.")
-        fetch_all(_source(wanted), directory, Progress(say, report=reporter(os.environ)))
+        print_line = _ProgressPrinter(fetch_settings).print_line
+        print_line(f"Fetching the {role} {fetch_settings.uri} into {directory}.")
+        fetch_all(_source(fetch_settings), directory, Progress(print_line, report=reporter(os.environ)))
     except ShunterError as error:
         text = f"{error.message} {error.remedy}".strip()
-        _end(f"{wanted.uri}: {wanted.without_secrets(text)}" if wanted else text)
+        _end(f"{fetch_settings.uri}: {fetch_settings.without_secrets(text)}" if fetch_settings else text)
         return error.exit_code
     return 0
 
 
-def _source(wanted: Settings) -> Source:
+def _source(fetch_settings: Settings) -> Source:
     """Only the library of the one place is loaded."""
     try:
-        match wanted.scheme:
+        match fetch_settings.scheme:
             case "hf":
                 from shunter.initializers.hugging_face import HuggingFace
 
-                return HuggingFace(wanted)
+                return HuggingFace(fetch_settings)
             case "s3":
                 from shunter.initializers.s3 import S3
 
-                return S3(wanted)
+                return S3(fetch_settings)
             case "file":
                 from shunter.initializers.local import Local
 
-                return Local(wanted)
+                return Local(fetch_settings)
             case _:
                 from shunter.initializers.web import Web
 
-                return Web(wanted)
+                return Web(fetch_settings)
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{wanted.scheme}:// needs the library {error.name}, which is not installed.",
+            f"{fetch_settings.scheme}:// needs the library {error.name}, which is not installed.",
             "Install shunter[initializers] in the image.",
         ) from error
 
 
 class _ProgressPrinter:
-    def __init__(self, wanted: Settings) -> None:
-        self._wanted = wanted
+    def __init__(self, fetch_settings: Settings) -> None:
+        self._settings = fetch_settings
 
-    def say(self, text: str) -> None:
-        print(self._wanted.without_secrets(text), flush=True)
+    def print_line(self, text: str) -> None:
+        print(self._settings.without_secrets(text), flush=True)
 
 
 def _end(text: str) -> None:

@@ -69,7 +69,7 @@ class _Fetcher:
             except EnvironmentProblem as error:
                 if attempt == ATTEMPTS or self.is_over:
                     raise
-                self._progress.say(f"{error.message} Trying again ({attempt} of {ATTEMPTS - 1}).")
+                self._progress.print_line(f"{error.message} Trying again ({attempt} of {ATTEMPTS - 1}).")
             self._sleep(FIRST_WAIT * 2 ** (attempt - 1))
 
     def _attempt(self, file: RemoteFile) -> None:

@@ -15,20 +15,20 @@ Report = Callable[[int | None, int | None], None]
 
 
 class Progress:
-    """Of one fetch; used by several threads. `say` prints a line."""
+    """Of one fetch; used by several threads."""
 
     def __init__(
         self,
-        say: Callable[[str], None],
+        print_line: Callable[[str], None],
         *,
         report: Report = lambda percentage, left: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.say = say
+        self.print_line = print_line
         self._report = report
         self._clock = clock
         self._lock = threading.Lock()
-        self._started = self._said = clock()
+        self._started = self._last_printed = clock()
         self._files = self._files_done = 0
         self._bytes = self._fetched = self._present = 0
         self._knows_size = True
@@ -39,20 +39,20 @@ class Progress:
         self._knows_size = all(file.size is not None for file in files)
         self._bytes = sum(file.size or 0 for file in files)
         self._present = self._bytes - sum(file.size or 0 for file in missing)
-        self._started = self._said = self._clock()
+        self._started = self._last_printed = self._clock()
         there = f", of which {self._files_done} are there already" if self._files_done else ""
         size = f", {amount(self._bytes)}" if self._knows_size else ""
-        self.say(f"{_files(self._files)}{size}{there}.")
+        self.print_line(f"{_files(self._files)}{size}{there}.")
 
     def advance(self, count: int) -> None:
         """So many more bytes are there; negative for bytes that must be fetched again. Says so at most every 5 seconds."""
         with self._lock:
             self._fetched += count
             now = self._clock()
-            if now - self._said < SECONDS_BETWEEN:
+            if now - self._last_printed < SECONDS_BETWEEN:
                 return
-            self._said = now
-        self._tell(now)
+            self._last_printed = now
+        self._print_progress(now)
 
     def completed(self) -> None:
         """One more file is there, and right."""
@@ -62,21 +62,21 @@ class Progress:
     def end(self) -> None:
         """Says what was fetched and how long it took, and reports 100 %."""
         seconds = self._clock() - self._started
-        self.say(f"Complete: {_files(self._files)}, {amount(self._fetched)} fetched in {seconds:.1f} s.")
+        self.print_line(f"Complete: {_files(self._files)}, {amount(self._fetched)} fetched in {seconds:.1f} s.")
         self._report(100, 0)
 
-    def _tell(self, now: float) -> None:
+    def _print_progress(self, now: float) -> None:
         rate = self._fetched / max(now - self._started, 1e-9)
         done = f"{self._files_done} of {_files(self._files)}, {amount(self._present + self._fetched)}"
         if not self._knows_size:
-            self.say(f"{done}, {amount(rate)}/s.")
+            self.print_line(f"{done}, {amount(rate)}/s.")
             self._report(None, None)
             return
         left = max(self._bytes - self._present - self._fetched, 0)
         percentage = min(100, 100 * (self._bytes - left) // max(self._bytes, 1))
         seconds = round(left / rate) if rate > 0 else None
         end = "" if seconds is None else f", {seconds} s left"
-        self.say(f"{done} of {amount(self._bytes)} ({percentage} %), {amount(rate)}/s{end}.")
+        self.print_line(f"{done} of {amount(self._bytes)} ({percentage} %), {amount(rate)}/s{end}.")
         self._report(percentage, seconds)
 
 

@@ -12,7 +12,7 @@ from shunter.install.installing import Installation, Screen
 from shunter.install.names import OPERATOR, SELECTOR
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.webhooks.canary import asked_by_server, canary
+from shunter.kube.webhooks.canary import canary, problem_through_api_server
 from shunter.operator.kinds import served
 from shunter.operator.webhooks import canaries
 
@@ -81,7 +81,7 @@ async def _webhook_problem(client: Client, installation: Installation) -> str:
     try:
         for resource, spec in canaries(kinds):
             body = canary(resource, namespace, spec)
-            if unanswered := await asked_by_server(client, resource, body, is_mutated=resource == TRAIN_JOBS):
+            if unanswered := await problem_through_api_server(client, resource, body, is_mutated=resource == TRAIN_JOBS):
                 return unanswered
     except ApiError as error:
         return error.message

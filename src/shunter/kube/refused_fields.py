@@ -92,19 +92,19 @@ def path_of(field: RefusedField, obj: Json) -> Path | None:
     if field.decoded:
         return _decoded(field, obj)
     name = field.name if field.name.startswith((".", "[")) else f".{field.name}"
-    ways = list(_ways(name, obj))
-    ends = {path for path, rest in ways if not rest}
+    matches = list(_matches(name, obj))
+    ends = {path for path, rest in matches if not rest}
     if not ends and field.fault == "required":
-        least = min(len(rest) for _, rest in ways)
-        ends = {path for path, rest in ways if len(rest) == least}
+        least = min(len(rest) for _, rest in matches)
+        ends = {path for path, rest in matches if len(rest) == least}
     return ends.pop() if len(ends) == 1 else None
 
 
-def _ways(name: str, value: Any) -> Iterator[tuple[Path, str]]:
+def _matches(name: str, value: Any) -> Iterator[tuple[Path, str]]:
     """Every way to follow a path: to where, and what is left of it there."""
     yield (), name
     for step, inner, rest in _steps(name, value):
-        for path, left in _ways(rest, inner):
+        for path, left in _matches(rest, inner):
             yield (step, *path), left
 
 

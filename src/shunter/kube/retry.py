@@ -23,17 +23,17 @@ class RetryPolicy:
     def wait(self, attempt: int, error: ApiError) -> float:
         """Seconds to wait after attempt number `attempt` (from 1)."""
         wait = self.first_wait * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.5)
-        return max(min(wait, self.longest_wait), asked_wait(error))
+        return max(min(wait, self.longest_wait), requested_wait(error))
 
 
 DEFAULT = RetryPolicy()
-LONGEST_ASKED_WAIT = 60.0
+LONGEST_REQUESTED_WAIT = 60.0
 """Seconds. A proxy that asks for a day would stop an operator for a day, without a word."""
 
 
-def asked_wait(error: ApiError) -> float:
+def requested_wait(error: ApiError) -> float:
     """The least seconds to wait by the server's Retry-After, of a minute at most; 0 where it asks for none."""
-    return min(error.retry_after or 0.0, LONGEST_ASKED_WAIT)
+    return min(error.retry_after or 0.0, LONGEST_REQUESTED_WAIT)
 
 
 def may_retry(method: str, error: ApiError) -> bool:

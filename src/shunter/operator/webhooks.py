@@ -28,7 +28,7 @@ from shunter.kube.tls.certificate_secret import CertificateSecret, SecretProblem
 from shunter.kube.tls.certificate_sources import CertificateFiles, NotifyingSource, OwnCertificate, SharedCertificate, Source
 from shunter.kube.tls.certificates import KeyPair
 from shunter.kube.tls.serving_tls import ServingTls
-from shunter.kube.webhooks.canary import NAME, UNKNOWN_PATH, answering, asked_by_server, asked_directly, canary
+from shunter.kube.webhooks.canary import NAME, UNKNOWN_PATH, answering, canary, problem_on_direct_call, problem_through_api_server
 from shunter.kube.webhooks.registration import Configuration, Place, ServiceReference, Url, has_no_endpoints
 from shunter.kube.webhooks.server import Handler, WebhookMetrics, WebhookServer
 from shunter.operator.kinds import ServedKinds
@@ -218,7 +218,7 @@ class Webhooks:
         address = (EVERYWHERE.get(self._options.host, self._options.host), self._server.port)
         body = canary(TRAIN_JOBS, self._options.canary_namespace, {})
         for authorities in trusted:
-            if why := await asked_directly(address, self._hosts[0], authorities, validating[0], body):
+            if why := await problem_on_direct_call(address, self._hosts[0], authorities, validating[0], body):
                 return why
         return ""
 
@@ -227,7 +227,7 @@ class Webhooks:
         mutated = {hook.resource for one in self._configurations if one.kind == "mutating" for hook in one.webhooks}
         for resource, spec in canaries(self._kinds):
             body = canary(resource, self._options.canary_namespace, spec)
-            why = await asked_by_server(self._client, resource, body, is_mutated=resource in mutated)
+            why = await problem_through_api_server(self._client, resource, body, is_mutated=resource in mutated)
             # An older replica has answered, in a rollout that brings this kind: the way is there, and it gives way to us only
             # once we are ready. That we answer ourselves has been seen.
             if why and UNKNOWN_PATH not in why:

@@ -27,7 +27,7 @@ class Clock:
 def store() -> Store[Pod]:
     store: Store[Pod] = Store()
     store.put(Pod(metadata=ObjectMeta(name="pod", namespace="n", uid="u", resource_version="10")))
-    store.saw("", "10")
+    store.observed("", "10")
     return store
 
 
@@ -48,9 +48,9 @@ def test_a_key_that_wrote_nothing_does_not_wait(expectations: Expectations) -> N
 def test_a_key_waits_until_the_store_has_seen_its_write(expectations: Expectations, store: Store[Pod]) -> None:
     expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "12")])
     assert expectations.seconds_left(JOB) == 30
-    store.saw("", "11")
+    store.observed("", "11")
     assert expectations.seconds_left(JOB) == 30
-    store.saw("", "12")
+    store.observed("", "12")
     assert expectations.seconds_left(JOB) == 0
 
 
@@ -105,7 +105,7 @@ def test_after_half_a_minute_the_key_goes_on_anyway(expectations: Expectations, 
 def test_writes_of_several_plans_add_up(expectations: Expectations, store: Store[Pod]) -> None:
     expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "12")])
     expectations.expect(JOB, [CompletedWrite(PODS, POD, "u", "14")])
-    store.saw("", "13")
+    store.observed("", "13")
     assert expectations.seconds_left(JOB) > 0
-    store.saw("", "14")
+    store.observed("", "14")
     assert expectations.seconds_left(JOB) == 0

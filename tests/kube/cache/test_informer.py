@@ -82,10 +82,10 @@ async def test_several_namespaces_feed_one_store(peer: Peer, client: Client, eve
         await peer.put(COLLECTION, config_map("a", namespace))
     async with running(new_informer(client, namespaces=["one", "two"])) as informer:
         assert sorted(obj.metadata.namespace for obj in informer.store.list()) == ["one", "two"]
-        seen_in_two = informer.store.has_seen("two", peer.last + 1)
+        seen_in_two = informer.store.has_observed("two", peer.last + 1)
         await peer.put(COLLECTION, config_map("b", "one"))
         await eventually(lambda: informer.store.get(Key("one", "b")))
-        assert informer.store.has_seen("one", peer.last)
+        assert informer.store.has_observed("one", peer.last)
         assert not seen_in_two
 
 

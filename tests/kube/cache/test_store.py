@@ -72,16 +72,16 @@ def test_an_object_recreated_under_its_name_is_a_difference() -> None:
 
 def test_versions_are_compared_as_numbers() -> None:
     store: Store[ConfigMap] = Store()
-    store.saw("", "99")
-    store.saw("", "100")
-    assert store.has_seen("n", 100)
-    assert not store.has_seen("n", 101)
+    store.observed("", "99")
+    store.observed("", "100")
+    assert store.has_observed("n", 100)
+    assert not store.has_observed("n", 101)
     assert revision("opaque") == 0
 
 
 def test_a_namespace_that_nobody_feeds_is_not_waited_for() -> None:
     store: Store[ConfigMap] = Store(scopes=("one",))
-    assert store.has_seen("elsewhere", 10**9)
+    assert store.has_observed("elsewhere", 10**9)
 
 
 def test_objects_are_found_by_the_uid_of_their_controller() -> None:

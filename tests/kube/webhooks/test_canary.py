@@ -8,7 +8,7 @@ from fault_transport import Disconnect, FaultTransport, Refuse
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
-from shunter.kube.webhooks.canary import asked_by_server, asked_directly, canary
+from shunter.kube.webhooks.canary import canary, problem_on_direct_call, problem_through_api_server
 
 BODY = canary(TRAIN_JOBS, "team-a", {})
 LABELS = "every job needs the label team"
@@ -35,7 +35,7 @@ async def test_what_others_refuse_is_not_held_against_the_webhooks(
 ) -> None:
     """Else a policy about jobs would take the whole operator off its Service, and nobody could create any."""
     faults.inject(refusal)
-    assert await asked_by_server(client, TRAIN_JOBS, BODY, is_mutated=False) == ""
+    assert await problem_through_api_server(client, TRAIN_JOBS, BODY, is_mutated=False) == ""
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,21 @@ async def test_what_others_refuse_is_not_held_against_the_webhooks(
 )
 async def test_what_keeps_the_webhooks_from_being_asked_is_said(client: Client, faults: FaultTransport, message: str) -> None:
     faults.inject(Refuse(403, "Forbidden", message))
-    assert message in await asked_by_server(client, TRAIN_JOBS, BODY, is_mutated=False)
+    assert message in await problem_through_api_server(client, TRAIN_JOBS, BODY, is_mutated=False)
 
 
 async def test_a_canary_that_is_let_in_was_not_seen(client: Client) -> None:
-    assert "is not given to the validating webhooks" in await asked_by_server(client, TRAIN_JOBS, BODY, is_mutated=False)
+    assert "is not given to the validating webhooks" in await problem_through_api_server(
+        client, TRAIN_JOBS, BODY, is_mutated=False
+    )
 
 
 async def test_a_server_that_is_away_says_nothing(client: Client, faults: FaultTransport) -> None:
     faults.inject(Disconnect())
     with pytest.raises(ApiError):
-        await asked_by_server(client, TRAIN_JOBS, BODY, is_mutated=False)
+        await problem_through_api_server(client, TRAIN_JOBS, BODY, is_mutated=False)
 
 
 async def test_a_bundle_that_is_no_certificate_is_said() -> None:
-    why = await asked_directly(("127.0.0.1", 1), "webhooks", b"no certificate", "/validate", BODY)
+    why = await problem_on_direct_call(("127.0.0.1", 1), "webhooks", b"no certificate", "/validate", BODY)
     assert why == "the caBundle that is registered is no certificate"

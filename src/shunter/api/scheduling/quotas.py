@@ -95,13 +95,13 @@ def unspecified(pod: Json, hard: Iterable[str]) -> dict[str, list[str]]:
         return {}
     missing: dict[str, list[str]] = {}
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
-        said = _said(container.get("resources") or {})
-        for name in sorted(set(hard) & set(_NEEDED) - said):
+        specified = _specified(container.get("resources") or {})
+        for name in sorted(set(hard) & set(_NEEDED) - specified):
             missing.setdefault(name, []).append(container.get("name", ""))
     return {name: sorted(set(missing[name])) for name in sorted(missing)}
 
 
-def _said(resources: Json) -> set[str]:
+def _specified(resources: Json) -> set[str]:
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     return {*requests, *(f"requests.{name}" for name in requests), *(f"limits.{name}" for name in limits)}
 

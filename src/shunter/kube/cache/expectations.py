@@ -52,7 +52,7 @@ class Expectations:
 
     def expect(self, key: Key, written: Iterable[CompletedWrite]) -> None:
         """Adds what a reconcile of `key` wrote."""
-        writes = [write for write in written if not self._is_seen(write)]
+        writes = [write for write in written if not self._is_observed(write)]
         if not writes:
             return
         before = self._expected.get(key)
@@ -63,19 +63,19 @@ class Expectations:
         expected = self._expected.get(key)
         if expected is None:
             return 0.0
-        unseen = [write for write in expected.writes if not self._is_seen(write)]
+        unobserved = [write for write in expected.writes if not self._is_observed(write)]
         left = expected.until - self._clock()
-        if not unseen or left <= 0:
+        if not unobserved or left <= 0:
             del self._expected[key]
             return 0.0
-        self._expected[key] = _Expected(expected.until, unseen)
+        self._expected[key] = _Expected(expected.until, unobserved)
         return left
 
     def forget(self, key: Key) -> None:
         """The key's object is gone; so is the interest in what was written for it."""
         self._expected.pop(key, None)
 
-    def _is_seen(self, write: CompletedWrite) -> bool:
+    def _is_observed(self, write: CompletedWrite) -> bool:
         store = self._stores.get(write.resource)
         if store is None:
             return True
@@ -86,4 +86,4 @@ class Expectations:
             return obj is None or obj.metadata.deletion_timestamp is not None
         if write.is_released and obj is not None and obj.metadata.finalizers:
             return False
-        return store.has_seen(write.key.namespace, revision(write.resource_version))
+        return store.has_observed(write.key.namespace, revision(write.resource_version))

@@ -162,7 +162,7 @@ class _Feed(Generic[T]):
 
     def replaced(self, objects: Sequence[T], resource_version: str, *, keep: set[Key]) -> None:
         differences = self._store.replace(self.scope, objects, keep=keep)
-        self._store.saw(self.scope, resource_version)
+        self._store.observed(self.scope, resource_version)
         for difference in differences:
             self._informer.notify(difference)
         if not self.is_synced:
@@ -171,16 +171,16 @@ class _Feed(Generic[T]):
 
     def changed(self, obj: T) -> None:
         difference = self._store.put(obj)
-        self._store.saw(self.scope, obj.metadata.resource_version)
+        self._store.observed(self.scope, obj.metadata.resource_version)
         self._informer.notify(difference)
 
     def deleted(self, key: Key, resource_version: str) -> None:
         difference = self._store.remove(key)
-        self._store.saw(self.scope, resource_version)
+        self._store.observed(self.scope, resource_version)
         self._informer.notify(difference)
 
-    def seen(self, resource_version: str) -> None:
-        self._store.saw(self.scope, resource_version)
+    def observed(self, resource_version: str) -> None:
+        self._store.observed(self.scope, resource_version)
 
     def set_problem(self, problem: CollectionProblem | None) -> None:
         was_missing = self._informer.is_kind_missing

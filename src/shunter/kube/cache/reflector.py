@@ -32,7 +32,7 @@ from shunter.kube.errors import (
     ServerTimeout,
     Unauthorized,
 )
-from shunter.kube.retry import asked_wait
+from shunter.kube.retry import requested_wait
 
 log = getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Sink(Protocol[T_contra]):
     def deleted(self, key: Key, resource_version: str) -> None:
         """An object went."""
 
-    def seen(self, resource_version: str) -> None:
+    def observed(self, resource_version: str) -> None:
         """Everything up to this version has been fed."""
 
     def set_problem(self, problem: CollectionProblem | None) -> None:
@@ -236,7 +236,7 @@ class Reflector(Generic[T]):
                     self._sink.changed(obj)
                 case Bookmark(resource_version=resource_version):
                     self._advance(resource_version)
-                    self._sink.seen(resource_version)
+                    self._sink.observed(resource_version)
                 case Malformed(type="DELETED", key=key, resource_version=resource_version):
                     self._malformed.discard(key)
                     self._advance(resource_version)
@@ -244,7 +244,7 @@ class Reflector(Generic[T]):
                 case Malformed(resource_version=resource_version):
                     self._report_malformed(event)
                     self._advance(resource_version)
-                    self._sink.seen(resource_version)
+                    self._sink.observed(resource_version)
 
     def _advance(self, resource_version: str) -> None:
         self._resource_version = resource_version
@@ -295,7 +295,7 @@ class Reflector(Generic[T]):
     def _wait(self, problem: ApiError) -> float:
         longest = self._timing.longest_wait_for_kind if isinstance(problem, NotFound) else self._timing.longest_wait
         wait = self._timing.first_wait * 2.0 ** min(self._failures - 1, 16) * random.uniform(1.0, 2.0)
-        return max(min(wait, longest), asked_wait(problem))
+        return max(min(wait, longest), requested_wait(problem))
 
 
 def _reason(problem: ApiError | None) -> str:

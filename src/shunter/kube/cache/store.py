@@ -57,7 +57,7 @@ class Store(Generic[T]):
         self._namespaces: dict[str, dict[Key, T]] = {}
         self._indexes = dict(indexes)
         self._found: dict[str, dict[str, dict[Key, T]]] = {name: {} for name in indexes}
-        self._seen = dict.fromkeys(scopes, 0)
+        self._observed = dict.fromkeys(scopes, 0)
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -75,10 +75,10 @@ class Store(Generic[T]):
         """The objects for which the index `name` yields `value`."""
         return (*self._found[name].get(value, {}).values(),)
 
-    def has_seen(self, namespace: str, resource_version: int) -> bool:
+    def has_observed(self, namespace: str, resource_version: int) -> bool:
         """Whether everything that happened in the namespace up to this version has arrived here."""
-        seen = self._seen.get("", -1) if "" in self._seen else self._seen.get(namespace)
-        return seen is None or seen >= resource_version
+        observed = self._observed.get("", -1) if "" in self._observed else self._observed.get(namespace)
+        return observed is None or observed >= resource_version
 
     def add_index(self, name: str, index: Index[T]) -> None:
         """One more way to find objects; those that are there already are found, too."""
@@ -123,9 +123,9 @@ class Store(Generic[T]):
                 differences.append(self.put(obj))
         return differences
 
-    def saw(self, scope: str, resource_version: str) -> None:
+    def observed(self, scope: str, resource_version: str) -> None:
         """Records that everything up to this version has arrived."""
-        self._seen[scope] = max(self._seen[scope], revision(resource_version))
+        self._observed[scope] = max(self._observed[scope], revision(resource_version))
 
     def _unindex(self, key: Key, old: T) -> None:
         for name, index in self._indexes.items():

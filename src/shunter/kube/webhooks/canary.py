@@ -48,7 +48,7 @@ def canary(resource: Resource, namespace: str, spec: Json) -> Json:
     return resource.typed({"metadata": metadata, "spec": spec})
 
 
-async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_mutated: bool) -> str:
+async def problem_through_api_server(client: Client, resource: Resource, body: Json, *, is_mutated: bool) -> str:
     """Why the API server does not ask the webhooks about this canary, or gets no answer; empty when it does, and when that cannot
     be known: it does not serve the kind, has no such namespace, or others refused the canary, perhaps before the webhooks were
     asked. ApiError when the server itself is in trouble."""
@@ -72,7 +72,7 @@ async def asked_by_server(client: Client, resource: Resource, body: Json, *, is_
     return f"a new {kind} is not given to the validating webhooks; are their configurations installed?"
 
 
-async def asked_directly(address: tuple[str, int], server_name: str, authorities: bytes, path: str, body: Json) -> str:
+async def problem_on_direct_call(address: tuple[str, int], server_name: str, authorities: bytes, path: str, body: Json) -> str:
     """Why a client that trusts `authorities` gets no answer from the webhook server at this address; else empty."""
     try:
         tls = verifying(authorities)

@@ -76,21 +76,21 @@ class PodRead(NamedTuple):
 def pod_reads(container: Json, volumes: Sequence[Json], find: FindObject, variables: Mapping[str, str]) -> Sequence[PodRead]:
     """All of them, each place once. `variables` are those of the environment that hold a value of the pod, with what each is
     called. Containers that say the same are read once."""
-    return _pod_reads(_said(container, volumes, find), tuple(variables.items()))
+    return _pod_reads(_program_texts(container, volumes, find), tuple(variables.items()))
 
 
 def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[tuple[str, Spot]]:
     """All that stands in words, hooks, probes and mounted files, whoever reads it, each once; of a text within another one only
     that one."""
-    return _words_and_texts(_said(container, volumes, find))
+    return _words_and_texts(_program_texts(container, volumes, find))
 
 
 def python_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[Text]:
     """Those of them, and the parts of shell texts, that are Python code."""
-    return _python_texts(_said(container, volumes, find))
+    return _python_texts(_program_texts(container, volumes, find))
 
 
-def _said(container: Json, volumes: Sequence[Json], find: FindObject) -> bytes:
+def _program_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> bytes:
     """What the container says of its programs, with the ConfigMaps and Secrets that it takes texts from."""
     files = mounted_files(container, volumes, find)
     fields = {field: container[field] for field in _READ if field in container}
@@ -101,8 +101,8 @@ def _said(container: Json, volumes: Sequence[Json], find: FindObject) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[PodRead, ...]:
-    container, volumes, objects = msgspec.json.decode(said)
+def _pod_reads(program_texts: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[PodRead, ...]:
+    container, volumes, objects = msgspec.json.decode(program_texts)
     found: dict[tuple[str, Path, int], PodRead] = {}
     for one in _all(container, volumes, objects.get, dict(variables)):
         key = one.spot.file, one.spot.path, one.spot.start
@@ -112,8 +112,8 @@ def _pod_reads(said: bytes, variables: tuple[tuple[str, str], ...]) -> tuple[Pod
 
 
 @lru_cache(maxsize=1024)
-def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
-    container, volumes, objects = msgspec.json.decode(said)
+def _words_and_texts(program_texts: bytes) -> tuple[tuple[str, Spot], ...]:
+    container, volumes, objects = msgspec.json.decode(program_texts)
     found: dict[tuple[str, Path, int], tuple[str, Spot]] = {}
     for _, text, spot, _ in _texts(container, volumes, objects.get):
         found.setdefault((spot.file, spot.path, spot.start if spot.is_decoded else -1), (text, spot))
@@ -127,8 +127,8 @@ def _words_and_texts(said: bytes) -> tuple[tuple[str, Spot], ...]:
 
 
 @lru_cache(maxsize=1024)
-def _python_texts(said: bytes) -> tuple[Text, ...]:
-    container, volumes, objects = msgspec.json.decode(said)
+def _python_texts(program_texts: bytes) -> tuple[Text, ...]:
+    container, volumes, objects = msgspec.json.decode(program_texts)
     found: dict[tuple[str, Path, int], Text] = {}
     for text in _texts(container, volumes, objects.get):
         codes = shell_code(text.text) if text.language == "shell" else [(text.text, 0)]

@@ -25,21 +25,21 @@ class ReportingPods:
         self._client = client
         self._jobset_uid = jobset_uid
         self._jobsets: ReviewCache[str | None] = ReviewCache()
-        self._asking: dict[Pod, asyncio.Task[str | None]] = {}
+        self._lookups_under_way: dict[Pod, asyncio.Task[str | None]] = {}
 
     async def may_report(self, pod: Pod, job: Key) -> bool:
         """Raises ApiError when the API server cannot be asked."""
         known = self._jobsets.get(pod)
-        owner = known[0] if known is not None else await self._asked(pod)
+        owner = known[0] if known is not None else await self._shared_lookup(pod)
         return bool(owner) and owner == self._jobset_uid(job)
 
-    async def _asked(self, pod: Pod) -> str | None:
-        asking = self._asking.get(pod)
-        if asking is None:
-            asking = self._asking[pod] = asyncio.create_task(self._owner(pod))
-            asking.add_done_callback(lambda _: self._asking.pop(pod))
+    async def _shared_lookup(self, pod: Pod) -> str | None:
+        lookup = self._lookups_under_way.get(pod)
+        if lookup is None:
+            lookup = self._lookups_under_way[pod] = asyncio.create_task(self._owner(pod))
+            lookup.add_done_callback(lambda _: self._lookups_under_way.pop(pod))
         # Whoever goes away must not take the answer from the others who wait for it.
-        return await asyncio.shield(asking)
+        return await asyncio.shield(lookup)
 
     async def _owner(self, pod: Pod) -> str | None:
         """The uid of the pod's JobSet; None for a pod that is gone, also if there is another of its name."""

@@ -42,43 +42,45 @@ class TokenReviewer:
         self._pods = pods
         self._now = now
         self._known: ReviewCache[_Bearer | None] = ReviewCache()
-        self._asking: dict[bytes, asyncio.Task[_Bearer | None]] = {}
+        self._reviews_under_way: dict[bytes, asyncio.Task[_Bearer | None]] = {}
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def may_report(self, token: str, namespace: str, name: str) -> bool:
         """Raises ApiError when the API server cannot be asked."""
-        wanted = audience(namespace, name)
-        if not could_be_good(unverified_claims(token), namespace, wanted, self._now()):
+        expected_audience = audience(namespace, name)
+        if not could_be_good(unverified_claims(token), namespace, expected_audience, self._now()):
             return False
-        digest = hashlib.sha256(f"{wanted} {token}".encode()).digest()
+        digest = hashlib.sha256(f"{expected_audience} {token}".encode()).digest()
         known = self._known.get(digest)
-        bearer = known[0] if known is not None else await self._asked(digest, token, namespace, wanted)
+        bearer = known[0] if known is not None else await self._shared_review(digest, token, namespace, expected_audience)
         if bearer is None or bearer.pod is None:
             return bearer is not None
         return await self._pods.may_report(bearer.pod, Key(namespace, name))
 
-    async def _asked(self, digest: bytes, token: str, namespace: str, wanted: str) -> _Bearer | None:
-        asking = self._asking.get(digest)
-        if asking is None:
-            asking = self._asking[digest] = asyncio.create_task(self._ask(digest, token, namespace, wanted))
-            asking.add_done_callback(lambda _: self._asking.pop(digest))
+    async def _shared_review(self, digest: bytes, token: str, namespace: str, expected_audience: str) -> _Bearer | None:
+        review = self._reviews_under_way.get(digest)
+        if review is None:
+            review = self._reviews_under_way[digest] = asyncio.create_task(
+                self._review(digest, token, namespace, expected_audience)
+            )
+            review.add_done_callback(lambda _: self._reviews_under_way.pop(digest))
         # Whoever goes away must not take the answer from the others who wait for it.
-        return await asyncio.shield(asking)
+        return await asyncio.shield(review)
 
-    async def _ask(self, digest: bytes, token: str, namespace: str, wanted: str) -> _Bearer | None:
+    async def _review(self, digest: bytes, token: str, namespace: str, expected_audience: str) -> _Bearer | None:
         async with self._turns:
-            answer = await self._client.create(TOKEN_REVIEWS, token_review(token, [wanted]))
+            answer = await self._client.create(TOKEN_REVIEWS, token_review(token, [expected_audience]))
         status = answer.get("status") or {}
-        bearer = _Bearer(bound_pod(status, namespace)) if is_reporter(status, namespace, wanted) else None
+        bearer = _Bearer(bound_pod(status, namespace)) if is_reporter(status, namespace, expected_audience) else None
         self._known.put(digest, bearer, GOOD_SECONDS if bearer else BAD_SECONDS)
         return bearer
 
 
-def could_be_good(claims: Json, namespace: str, wanted: str, now: float) -> bool:
+def could_be_good(claims: Json, namespace: str, expected_audience: str, now: float) -> bool:
     """Whether the unverified claims of a token (audience, expiry, namespace) allow it to be valid."""
     audiences, expiry, ours = claims.get("aud"), claims.get("exp"), claims.get("kubernetes.io")
     return (
-        (wanted in audiences if isinstance(audiences, list) else wanted == audiences)
+        (expected_audience in audiences if isinstance(audiences, list) else expected_audience == audiences)
         and isinstance(expiry, int | float)
         and expiry > now
         and isinstance(ours, dict)
@@ -86,8 +88,8 @@ def could_be_good(claims: Json, namespace: str, wanted: str, now: float) -> bool
     )
 
 
-def is_reporter(status: Json, namespace: str, wanted: str) -> bool:
+def is_reporter(status: Json, namespace: str, expected_audience: str) -> bool:
     """Whether a TokenReview accepts the token. A status without audiences is from a server that did not check them."""
     user = reviewed_user(status)
     is_account = user is not None and user.name.startswith(f"system:serviceaccount:{namespace}:")
-    return is_account and wanted in (status.get("audiences") or ())
+    return is_account and expected_audience in (status.get("audiences") or ())
