@@ -215,7 +215,7 @@ def initial_list(collection: Collection, store: SimpleNamespace, cut: asyncio.Ev
     backend: Any = SimpleNamespace(collection=lambda served: collection, store=store)
     call: Any = SimpleNamespace(query={}, target=SimpleNamespace(namespace=""))
     served: Any = _Served()
-    asked = watch.Watch(since=0, initial=True, initial_end=True, bookmarks=True, seconds=60, wanted=EVERYTHING)
+    asked = watch.Watch(since=0, initial=True, initial_end=True, bookmarks=True, seconds=60, selector=EVERYTHING)
     return watch.frames(backend, call, served, Form(), asked, asyncio.Event(), cut.set)
 
 

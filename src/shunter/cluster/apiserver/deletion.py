@@ -249,27 +249,27 @@ def check_preconditions(served: ServedKind, document: Json, options: DeleteOptio
 def _graceful_mark(kind: Kind, document: Json, options: DeleteOptions, now: datetime) -> Literal["now", "marked", "pending"]:
     """How a pod goes: marked for its node with the seconds it gets, already on its way, or at once."""
     metadata, spec, status = document["metadata"], document.get("spec") or {}, document.get("status") or {}
-    wanted = options.grace_seconds
-    if wanted is not None and wanted < 0:
-        wanted = 1
+    grace_seconds = options.grace_seconds
+    if grace_seconds is not None and grace_seconds < 0:
+        grace_seconds = 1
     if metadata.get("deletionTimestamp"):
         current = metadata.get("deletionGracePeriodSeconds") or 0
         if current == 0:
             return "now"
-        if wanted is None or wanted >= current:
+        if grace_seconds is None or grace_seconds >= current:
             return "pending"
-        if wanted == 0:
+        if grace_seconds == 0:
             metadata["deletionTimestamp"] = rfc3339(now)
             metadata["deletionGracePeriodSeconds"] = 0
             return "now"
         started = datetime.fromisoformat(metadata["deletionTimestamp"]).astimezone(UTC) - grace_period(current)
-        until = started + grace_period(wanted)
+        until = started + grace_period(grace_seconds)
         if until < now:
-            until, wanted = now, 1
+            until, grace_seconds = now, 1
         metadata["deletionTimestamp"] = rfc3339(until)
-        metadata["deletionGracePeriodSeconds"] = wanted
+        metadata["deletionGracePeriodSeconds"] = grace_seconds
         return "marked"
-    period = wanted if wanted is not None else spec.get("terminationGracePeriodSeconds") or 0
+    period = grace_seconds if grace_seconds is not None else spec.get("terminationGracePeriodSeconds") or 0
     if not spec.get("nodeName") or status.get("phase") in FINISHED_PHASES:
         period = 0
     metadata["deletionTimestamp"] = rfc3339(now + grace_period(period))

@@ -140,30 +140,30 @@ def page(backend: Backend, call: Call, served: ServedKind) -> Page:
     errors = list_errors(query)
     if errors:
         raise invalid("meta.k8s.io", "ListOptions", "", errors)
-    wanted = selector(call, served)
+    selection = selector(call, served)
     number(query, "timeoutSeconds")
     limit = max(number(query, "limit") or 0, 0)
     if query.get("resourceVersion") == "0" and not query.get("continue"):
         limit = 0
     at, start = _start(backend, query)
     try:
-        entries: Iterable[Entry] | None = _named(collection, namespace, wanted) if at == backend.store.revision else None
+        entries: Iterable[Entry] | None = _named(collection, namespace, selection) if at == backend.store.revision else None
         if entries is None:
             entries = collection.entries_at(at, namespace)
     except ExpiredError as error:
         raise _expired_list(query, at, error.floor) from None
     if start:
         entries = [entry for entry in entries if entry.key >= start]
-    found = list(entries) if wanted.is_empty else [entry for entry in entries if wanted.matches(entry)]
+    found = list(entries) if selection.is_empty else [entry for entry in entries if selection.matches(entry)]
     if not limit or len(found) <= limit:
         return Page(found, at)
-    remaining = len(found) - limit if wanted.is_empty else 0
+    remaining = len(found) - limit if selection.is_empty else 0
     return Page(found[:limit], at, _token(at, found[limit - 1].key + "\0"), remaining)
 
 
-def _named(collection: Collection, namespace: str, wanted: Selector) -> list[Entry] | None:
+def _named(collection: Collection, namespace: str, selection: Selector) -> list[Entry] | None:
     """The one object that a selector on metadata.name in a namespace can match; None for other selectors."""
-    name = next((term.value for term in wanted.terms if term.path == "metadata.name" and not term.negated), "")
+    name = next((term.value for term in selection.terms if term.path == "metadata.name" and not term.negated), "")
     if not name or not namespace:
         return None
     entry = collection.get(namespace, name)

@@ -43,14 +43,14 @@ async def answer(backend: Backend, call: Call, nodes: NodeClient) -> Json:
         raise method_not_allowed()
     kind = _KINDS[target.plural]
     resource = NODES if target.plural == NODES.plural else PODS
-    wanted = Selector(
+    selection = Selector(
         label_requirements(call.query.get("labelSelector", "")),
         field_terms(call.query.get("fieldSelector", ""), _SELECTABLE),
     )
     entries = {
         (entry.namespace, entry.name): entry
         for entry in backend.store.collection("", resource.plural).entries(target.namespace)
-        if (not target.name or entry.name == target.name) and wanted.matches(entry)
+        if (not target.name or entry.name == target.name) and selection.matches(entry)
     }
     summaries = await _summaries(backend, nodes)
     found = _nodes if resource == NODES else _pods

@@ -155,28 +155,28 @@ class ApiServer:
         served = self._served(call)
         if served.kind.deprecation:
             call.warn(served.kind.deprecation)
-        wanted = form(call.accept)
+        answer_form = form(call.accept)
         subresource = call.target.subresource
         if subresource and subresource != "status":
-            return await self._subresource(request, call, served, wanted)
+            return await self._subresource(request, call, served, answer_form)
         if subresource == "status" and not served.kind.has_status:
             raise no_such_path()
         backend = self._backend
         match call.verb:
             case "watch":
-                return await self._watch(request, call, served, wanted)
+                return await self._watch(request, call, served, answer_form)
             case "get":
-                return _answer(reads.get(backend, call, served, wanted), 200, wanted)
+                return _answer(reads.get(backend, call, served, answer_form), 200, answer_form)
             case "list":
-                return _answer(reads.list_(backend, call, served, wanted), 200, wanted)
+                return _answer(reads.list_(backend, call, served, answer_form), 200, answer_form)
             case "create" if not call.target.name:
-                return await self._outcome(call, served, wanted, await writes.create(backend, call, served))
+                return await self._outcome(call, served, answer_form, await writes.create(backend, call, served))
             case "update" if call.target.name:
-                return await self._outcome(call, served, wanted, await writes.update(backend, call, served))
+                return await self._outcome(call, served, answer_form, await writes.update(backend, call, served))
             case "patch" if call.target.name:
-                return await self._outcome(call, served, wanted, await patch(backend, call, served))
+                return await self._outcome(call, served, answer_form, await patch(backend, call, served))
             case "delete" if not subresource:
-                return await self._outcome(call, served, wanted, await deletion.delete(backend, call, served))
+                return await self._outcome(call, served, answer_form, await deletion.delete(backend, call, served))
             case "deletecollection" if call.target.namespace or not served.resource.namespaced:
                 return _answer(await deletion.delete_many(backend, call, served))
             case _:
@@ -208,7 +208,7 @@ class ApiServer:
             raise _NoPage if served.custom else method_not_allowed()
         return served
 
-    async def _subresource(self, request: Request, call: Call, served: ServedKind, wanted: Form) -> Response | None:
+    async def _subresource(self, request: Request, call: Call, served: ServedKind, answer_form: Form) -> Response | None:
         backend = self._backend
         match served.key, call.target.subresource, call.method:
             case ("", "pods"), "log", "GET":
@@ -216,10 +216,12 @@ class ApiServer:
             case ("", "pods"), "exec" | "attach" | "portforward", _:
                 return await self._streams(request, call, served)
             case ("", "pods"), "ephemeralcontainers", "GET":
-                return _answer(reads.get(backend, call, served, wanted), 200, wanted)
+                return _answer(reads.get(backend, call, served, answer_form), 200, answer_form)
             case ("", "pods"), "ephemeralcontainers", "PUT" | "PATCH":
                 write = writes.update if call.method == "PUT" else patch
-                return await self._outcome(call, served, wanted, await write(backend, call, actions.ephemeral_containers(served)))
+                return await self._outcome(
+                    call, served, answer_form, await write(backend, call, actions.ephemeral_containers(served))
+                )
             case ("", "pods"), "binding", "POST":
                 outcome = await actions.bind(backend, call, served)
             case ("", "pods"), "eviction", "POST":
@@ -228,28 +230,28 @@ class ApiServer:
                 outcome = actions.token(backend, call, served, self._issuer)
             case ("", "namespaces"), "finalize", "PUT":
                 outcome = await actions.finalize(backend, call, served)
-                return await self._outcome(call, served, wanted, outcome)
+                return await self._outcome(call, served, answer_form, outcome)
             case _, "scale", "GET" | "PUT" | "PATCH" if served.kind.scale is not None:
                 outcome = await actions.scale(backend, call, served)
             case _:
                 raise _refused_subresource(served, call)
-        return _answer(encoded(outcome.document or {}, wanted), outcome.code, wanted)
+        return _answer(encoded(outcome.document or {}, answer_form), outcome.code, answer_form)
 
-    async def _outcome(self, call: Call, served: ServedKind, wanted: Form, outcome: Outcome) -> Response:
+    async def _outcome(self, call: Call, served: ServedKind, answer_form: Form, outcome: Outcome) -> Response:
         if outcome.entry is not None:
             if outcome.entry.revision > self._backend.store.revision:
                 # It was a write without a change, after one that waits for the disk.
                 await self._backend.store.settled()
-            return _answer(reads.shown(self._backend, call, served, outcome.entry, wanted), outcome.code, wanted)
+            return _answer(reads.shown(self._backend, call, served, outcome.entry, answer_form), outcome.code, answer_form)
         document = outcome.document or {}
         if document.get("kind") == "Status":
-            return _answer(encoded(document, wanted), outcome.code, wanted)
-        return _answer(reads.shown_document(self._backend, call, served, document, wanted), outcome.code, wanted)
+            return _answer(encoded(document, answer_form), outcome.code, answer_form)
+        return _answer(reads.shown_document(self._backend, call, served, document, answer_form), outcome.code, answer_form)
 
-    async def _watch(self, request: Request, call: Call, served: ServedKind, wanted: Form) -> Response | None:
+    async def _watch(self, request: Request, call: Call, served: ServedKind, answer_form: Form) -> Response | None:
         asked = watch.parse(call, served)
         stream = request.stream(content_type=_JSON, headers=(*_UNCACHED, *_warning_headers(call)))
-        await self._streamed(stream, watch.frames(self._backend, call, served, wanted, asked, self._stopping, stream.abort))
+        await self._streamed(stream, watch.frames(self._backend, call, served, answer_form, asked, self._stopping, stream.abort))
         return None
 
     async def _streamed(self, stream: Stream, chunks: AsyncIterable[bytes]) -> None:
@@ -387,8 +389,8 @@ def _open(path: str, *, verbose: bool) -> Response:
     return Response(b"ok", content_type=_TEXT)
 
 
-def _answer(body: bytes, code: int = 200, wanted: Form | None = None) -> Response:
-    return Response(body, status=code, content_type=content_type(wanted) if wanted else _JSON, headers=_UNCACHED)
+def _answer(body: bytes, code: int = 200, answer_form: Form | None = None) -> Response:
+    return Response(body, status=code, content_type=content_type(answer_form) if answer_form else _JSON, headers=_UNCACHED)
 
 
 def _cached(request: Request, document: Document, media: str = _JSON) -> Response:

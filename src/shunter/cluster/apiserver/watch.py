@@ -117,11 +117,11 @@ def _last_match(event: Event) -> Entry:
 class Watcher:
     """Collects the frames of one watch between two reads of its client."""
 
-    def __init__(self, collection: Collection, view: View, namespace: str, wanted: Selector) -> None:
+    def __init__(self, collection: Collection, view: View, namespace: str, selector: Selector) -> None:
         self._collection = collection
         self._view = view
         self._namespace = namespace
-        self._wanted = wanted
+        self._selector = selector
         self._pending: list[bytes] = []
         self._bytes = 0
         self._is_read = False
@@ -166,12 +166,12 @@ class Watcher:
 
     def _type(self, event: Event) -> EventType | None:
         """The type of the event for a client that sees only objects matching its selector; None for no event."""
-        if self._wanted.is_empty:
+        if self._selector.is_empty:
             return event.type
-        before = event.previous is not None and self._wanted.matches(event.previous)
+        before = event.previous is not None and self._selector.matches(event.previous)
         if event.type == "DELETED":
             return "DELETED" if before else None
-        after = self._wanted.matches(event.entry)
+        after = self._selector.matches(event.entry)
         if before:
             return "MODIFIED" if after else "DELETED"
         return "ADDED" if after else None
@@ -179,7 +179,7 @@ class Watcher:
     def add_initial(self) -> None:
         """Queues an ADDED event for every object there is."""
         for entry in self._collection.entries(self._namespace):
-            if self._wanted.matches(entry):
+            if self._selector.matches(entry):
                 shown = self._view.shown(entry, headers=self._first)
                 self._first = False
                 self.push(_line("ADDED", shown))
@@ -239,7 +239,7 @@ class Watch(NamedTuple):
     initial_end: bool
     bookmarks: bool
     seconds: float
-    wanted: Selector
+    selector: Selector
 
 
 def parse(call: Call, served: ServedKind) -> Watch:
@@ -251,9 +251,9 @@ def parse(call: Call, served: ServedKind) -> Watch:
     include = check_include(query.get("includeObject", ""))
     if include:
         raise include
-    wanted = selector(call, served)
+    selection = selector(call, served)
     if call.target.name:
-        wanted = Selector(wanted.requirements, (*wanted.terms, _name_term(call)))
+        selection = Selector(selection.requirements, (*selection.terms, _name_term(call)))
     since = revision(query.get("resourceVersion", ""), watch=True)
     send_initial = flag(query, "sendInitialEvents")
     seconds = number(query, "timeoutSeconds") or 0
@@ -264,7 +264,7 @@ def parse(call: Call, served: ServedKind) -> Watch:
         initial_end=send_initial and flag(query, "allowWatchBookmarks"),
         bookmarks=flag(query, "allowWatchBookmarks"),
         seconds=float(seconds) if seconds else MIN_TIMEOUT * (1 + random.random()),
-        wanted=wanted,
+        selector=selection,
     )
 
 
@@ -310,7 +310,7 @@ async def frames(
         return
     loop = asyncio.get_running_loop()
     until = loop.time() + request.seconds
-    with Watcher(collection, view, call.target.namespace, request.wanted) as watcher:
+    with Watcher(collection, view, call.target.namespace, request.selector) as watcher:
         watcher.cut = cut
         if request.initial:
             watcher.add_initial()

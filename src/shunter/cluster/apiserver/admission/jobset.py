@@ -65,26 +65,26 @@ def _admit(job_set: Json, old: Json | None, objects: Objects) -> None:
     """The mutating webhook, which sees creations only."""
     if old is not None:
         return
-    wanted = as_json(job_set)
+    defaulted = as_json(job_set)
     try:
-        _read(wanted)
+        _read(defaulted)
     except MalformedError as error:
         raise _denied(_MUTATING, str(error), code=400, reason="") from None
-    del wanted["status"]
-    default(wanted)
-    _take_over(job_set, wanted)
+    del defaulted["status"]
+    default(defaulted)
+    _take_over(job_set, defaulted)
 
 
-def _take_over(into: Any, wanted: Any) -> None:
+def _take_over(into: Any, defaulted: Any) -> None:
     """Adds and changes what the webhook wants; it removes nothing, not even what Go would not write."""
     if isinstance(into, dict):
-        for name, value in wanted.items():
+        for name, value in defaulted.items():
             if type(value) is type(into.get(name)) and isinstance(value, (dict, list)):
                 _take_over(into[name], value)
             else:
                 into[name] = value
-    elif len(into) == len(wanted):
-        for index, value in enumerate(wanted):
+    elif len(into) == len(defaulted):
+        for index, value in enumerate(defaulted):
             if type(value) is type(into[index]) and isinstance(value, (dict, list)):
                 _take_over(into[index], value)
             else:

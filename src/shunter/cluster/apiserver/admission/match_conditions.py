@@ -78,15 +78,15 @@ def errors(conditions: Sequence[Json], field: str) -> list[FieldError]:
 
 
 @functools.lru_cache(maxsize=256)
-def compilation_fault(expression: str, variables: tuple[str, ...], wanted: tuple[str, ...]) -> str:
-    """Why an expression over these variables does not compile to one of the `wanted` types, or to any without them; empty when it
-    does."""
+def compilation_fault(expression: str, variables: tuple[str, ...], expected: tuple[str, ...]) -> str:
+    """Why an expression over these variables does not compile to one of the `expected` types, or to any if none is given; empty
+    when it does."""
     try:
         found = cel.result_type(expression, variables)
     except cel.CompilationError as error:
         return str(error)
-    if not wanted or found in wanted:
+    if not expected or found in expected:
         return ""
-    if len(wanted) > 1:
-        return f"must evaluate to one of [{' '.join(wanted)}] but got {found}"
-    return "" if found == "dyn" else f"must evaluate to {wanted[0]} but got {found}"
+    if len(expected) > 1:
+        return f"must evaluate to one of [{' '.join(expected)}] but got {found}"
+    return "" if found == "dyn" else f"must evaluate to {expected[0]} but got {found}"

@@ -108,8 +108,8 @@ def _review(body: bytes) -> _Review:
     if not isinstance(document, dict):
         raise CallError(f"failed to call webhook: {_NO_REVIEW.replace('string into', 'array into', 1)}")
     kind, api_version = document.get("kind"), document.get("apiVersion")
-    for given, wanted in ((kind, _REVIEWS.kind), (api_version, _REVIEWS.api_version)):
-        if given and given != wanted:
+    for given, expected in ((kind, _REVIEWS.kind), (api_version, _REVIEWS.api_version)):
+        if given and given != expected:
             shown = kind if isinstance(kind, str) else "", api_version if isinstance(api_version, str) else ""
             raise CallError(f"failed to call webhook: {conversion_fault(_REVIEWS, *shown)}")
     try:

@@ -124,7 +124,7 @@ def _subject_errors(subject: Json, here: str, *, namespaced: bool) -> list[Field
         errors += [invalid(f"{here}.name", name, fault) for fault in (subdomain_faults(name) if name else ())]
         if not namespaced and not subject.get("namespace"):
             errors.append(required(f"{here}.namespace"))
-    wanted = "" if kind == "ServiceAccount" else _GROUP
-    if group != wanted:
-        errors.append(not_supported(f"{here}.apiGroup", group, [wanted]))
+    expected = "" if kind == "ServiceAccount" else _GROUP
+    if group != expected:
+        errors.append(not_supported(f"{here}.apiGroup", group, [expected]))
     return errors

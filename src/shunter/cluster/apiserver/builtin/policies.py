@@ -79,7 +79,7 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
     errors += match_conditions.errors(spec.get("matchConditions") or (), "spec.matchConditions")
     for index, variable in enumerate(spec.get("variables") or ()):
         errors += _variable_name_errors(variable.get("name") or "", f"spec.variables[{index}].name")
-        errors += _expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", wanted=())
+        errors += _expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", expected=())
     validations = spec.get("validations") or ()
     if not validations and not spec.get("auditAnnotations"):
         text = "validations or auditAnnotations must contain at least one item"
@@ -118,7 +118,7 @@ def _audit_errors(annotation: Json, policy: str, field: str) -> list[FieldError]
     errors = faults(f"{field}.key", f"{policy}/{key}", label_key_faults(f"{policy}/{key}"))
     if not expression.strip():
         return [*errors, required(f"{field}.valueExpression", "valueExpression is not specified")]
-    return errors + _expression_errors(expression, f"{field}.valueExpression", wanted=("string", "null_type"))
+    return errors + _expression_errors(expression, f"{field}.valueExpression", expected=("string", "null_type"))
 
 
 def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
@@ -171,9 +171,9 @@ def _match_errors(match: Json, field: str, *, needs_rules: bool) -> list[FieldEr
 
 
 def _validation_errors(validation: Json, field: str) -> list[FieldError]:
-    errors = _expression_errors(validation.get("expression", ""), f"{field}.expression", wanted=("bool",))
+    errors = _expression_errors(validation.get("expression", ""), f"{field}.expression", expected=("bool",))
     if validation.get("messageExpression"):
-        errors += _expression_errors(validation["messageExpression"], f"{field}.messageExpression", wanted=("string",))
+        errors += _expression_errors(validation["messageExpression"], f"{field}.messageExpression", expected=("string",))
     if "message" in validation and "\n" in validation["message"]:
         errors.append(invalid(f"{field}.message", validation["message"], "message must not contain line breaks"))
     reason = validation.get("reason")
@@ -182,8 +182,8 @@ def _validation_errors(validation: Json, field: str) -> list[FieldError]:
     return errors
 
 
-def _expression_errors(expression: str, field: str, *, wanted: tuple[str, ...]) -> list[FieldError]:
+def _expression_errors(expression: str, field: str, *, expected: tuple[str, ...]) -> list[FieldError]:
     if not expression.strip():
         return [required(field, "expression is not specified")]
-    fault = match_conditions.compilation_fault(expression, _VARIABLES, wanted)
+    fault = match_conditions.compilation_fault(expression, _VARIABLES, expected)
     return [invalid(field, expression, fault)] if fault else []

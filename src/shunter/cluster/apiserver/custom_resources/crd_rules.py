@@ -31,8 +31,8 @@ def crd_errors(crd: Json, old: Json | None) -> list[FieldError]:
     """The faults of a CRD. A schema that an update leaves as it is was checked before."""
     spec, names = crd["spec"], crd["spec"]["names"]
     errors: list[FieldError] = []
-    name, wanted = crd["metadata"].get("name", ""), f"{names.get('plural', '')}.{spec.get('group', '')}"
-    if old is None and name and name != wanted:
+    name, expected = crd["metadata"].get("name", ""), f"{names.get('plural', '')}.{spec.get('group', '')}"
+    if old is None and name and name != expected:
         errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
     errors += _group_errors(spec.get("group", ""))
     scope = spec.get("scope", "")

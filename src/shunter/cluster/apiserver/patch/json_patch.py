@@ -180,8 +180,8 @@ def _equal(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def _cannot_decode(value: Any, place: str, wanted: str) -> str:
-    return f"error decoding patch: json: cannot unmarshal {_json_type(value)} into Go {place} of type {wanted}"
+def _cannot_decode(value: Any, place: str, expected: str) -> str:
+    return f"error decoding patch: json: cannot unmarshal {_json_type(value)} into Go {place} of type {expected}"
 
 
 def _json_type(value: Any) -> str:

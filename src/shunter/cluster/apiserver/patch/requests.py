@@ -149,9 +149,9 @@ def _check_kind(served: ServedKind, document: Json, shown: str) -> None:
         raise _strict_refusal(shown, conversion_fault(resource, str(kind or ""), str(api_version or "")))
     group, _, _ = str(api_version).rpartition("/")
     wrong = "kind" if kind != resource.kind else "apiVersion"
-    wanted = resource.kind if wrong == "kind" else resource.api_version
+    expected = resource.kind if wrong == "kind" else resource.api_version
     raise invalid(
-        group, str(kind), object_meta.sent_name(document), [invalid_field(wrong, document.get(wrong), f"must be {wanted}")]
+        group, str(kind), object_meta.sent_name(document), [invalid_field(wrong, document.get(wrong), f"must be {expected}")]
     )
 
 

@@ -155,15 +155,15 @@ def _unchanged(value: Any, old: Any) -> bool:
     return bool(value == old)
 
 
-def _compilation_fault(expression: str, optional: bool, wanted: str) -> str:
+def _compilation_fault(expression: str, optional: bool, expected: str) -> str:
     try:
         compiled = _compiled(expression, optional_old=optional)
     except CompilationError as error:
         return str(error)
     found = compiled.return_type().name().lower()
-    if found in (wanted, "dyn"):
+    if found in (expected, "dyn"):
         return ""
-    return "cel expression must evaluate to a bool" if wanted == "bool" else "messageExpression must evaluate to a string"
+    return "cel expression must evaluate to a bool" if expected == "bool" else "messageExpression must evaluate to a string"
 
 
 def _evaluate(expression: str, value: Any, old: Any, *, optional: bool, shown: str) -> Any:

@@ -67,6 +67,6 @@ def _at(obj: Json, path: str) -> Any:
     return value
 
 
-def _wrong(path: str, value: Any, wanted: str) -> _AccessError:
+def _wrong(path: str, value: Any, expected: str) -> _AccessError:
     shown = str(value).lower() if type(value) is bool else "<nil>" if value is None else str(value)
-    return _AccessError(f".{path} accessor error: {shown} is of the type {_GO_TYPES[type(value)]}, expected {wanted}")
+    return _AccessError(f".{path} accessor error: {shown} is of the type {_GO_TYPES[type(value)]}, expected {expected}")

@@ -38,19 +38,19 @@ _ZEROES: dict[str, Any] = {"string": "", "bool": False, "float64": 0} | dict.fro
 class _MismatchError(Exception):
     """A value of the wrong type; the structs around it add where it is."""
 
-    def __init__(self, value: Any, wanted: str, *, literal: bool = False) -> None:
+    def __init__(self, value: Any, expected: str, *, literal: bool = False) -> None:
         super().__init__()
         name = _JSON_NAMES[type(value)]
         self.found = f"{name} {msgspec.json.encode(value).decode()}" if literal else name
-        self.wanted = wanted
+        self.expected = expected
         self.struct = ""
         self.fields: list[str] = []
 
     def __str__(self) -> str:
         if not self.struct:
-            return f"json: cannot unmarshal {self.found} into Go value of type {self.wanted}"
+            return f"json: cannot unmarshal {self.found} into Go value of type {self.expected}"
         where = ".".join(reversed(self.fields))
-        return f"json: cannot unmarshal {self.found} into Go struct field {self.struct}.{where} of type {self.wanted}"
+        return f"json: cannot unmarshal {self.found} into Go struct field {self.struct}.{where} of type {self.expected}"
 
 
 class Reader(Protocol):
@@ -251,9 +251,9 @@ def _string(text: str) -> Decode:
     return decode
 
 
-def _exact(wanted: type, text: str) -> Decode:
+def _exact(expected: type, text: str) -> Decode:
     def decode(value: Any, unknown: list[str]) -> Any:
-        if type(value) is not wanted:
+        if type(value) is not expected:
             raise _MismatchError(value, text)
         return value
 

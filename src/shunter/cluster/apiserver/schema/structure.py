@@ -163,9 +163,9 @@ def _type_errors(schema: Json, place: _Place) -> list[FieldError]:
         errors.append(required(f"{place.field}.properties", detail))
     if place.level == "root" and kind and kind != "object":
         errors.append(invalid(field, kind, "must be object at the root"))
-    for keyword, wanted in (("x-kubernetes-map-type", "object"), ("x-kubernetes-list-type", "array")):
-        if keyword in schema and kind != wanted:
-            text = f"must be {wanted} if {keyword} is specified"
+    for keyword, expected in (("x-kubernetes-map-type", "object"), ("x-kubernetes-list-type", "array")):
+        if keyword in schema and kind != expected:
+            text = f"must be {expected} if {keyword} is specified"
             errors.append(invalid(field, kind, text) if kind else required(field, text))
     if kind == "array" and schema.get("items") is None:
         errors.append(required(f"{place.field}.items", "must be specified"))

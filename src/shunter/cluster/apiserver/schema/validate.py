@@ -234,8 +234,8 @@ class _Checker:
     def _invalid(self, path: Path, value: Any, fault: str) -> None:
         self.errors.append(invalid(self._field(path), value, f"{_sentence(path)} in body {fault}"))
 
-    def _wrong_type(self, path: Path, wanted: str, actual: str) -> None:
-        detail = f"{_sentence(path)} in body must be of type {wanted}: {json.dumps(actual, ensure_ascii=False)}"
+    def _wrong_type(self, path: Path, expected: str, actual: str) -> None:
+        detail = f"{_sentence(path)} in body must be of type {expected}: {json.dumps(actual, ensure_ascii=False)}"
         self.errors.append(type_invalid(self._field(path), actual, detail))
 
     def _alternative(self, path: Path, fault: str) -> None:

@@ -113,20 +113,20 @@ def _generated_selector_errors(job: Json) -> list[FieldError]:
     if spec.get("manualSelector") or "selector" not in spec:
         return []
     labels = spec["template"]["metadata"].get("labels", {})
-    wanted = {
+    expected = {
         "controller-uid": metadata["uid"],
         "job-name": metadata.get("name", ""),
         "batch.kubernetes.io/controller-uid": metadata["uid"],
         "batch.kubernetes.io/job-name": metadata.get("name", ""),
     }
     errors = []
-    for name, value in wanted.items():
+    for name, value in expected.items():
         field = f"spec.template.metadata.labels[{name}]"
         if name not in labels:
             errors.append(required(field, f"must be '{value}'"))
         elif labels[name] != value:
             errors.append(invalid(field, dict(sorted(labels.items())), f"must be '{value}'"))
-    if not selects(spec["selector"], wanted):
+    if not selects(spec["selector"], expected):
         errors.append(invalid("spec.selector", spec["selector"], "`selector` not auto-generated"))
     return errors
 
@@ -345,22 +345,22 @@ def _template_update_errors(template: Json, old: Json) -> list[FieldError]:
     spec, status = old["spec"], old["status"]
     suspended = any(item["type"] == "Suspended" and item["status"] == "True" for item in status.get("conditions", ()))
     adjustable = bool(spec.get("suspend")) and ("startTime" not in status or suspended) and not status.get("active")
-    wanted = copy.deepcopy(spec["template"])
+    expected = copy.deepcopy(spec["template"])
     if not adjustable:
-        return changed("spec.template", template, wanted)
-    pod, wanted_pod = template["spec"], wanted["spec"]
+        return changed("spec.template", template, expected)
+    pod, expected_pod = template["spec"], expected["spec"]
     for name in ("nodeSelector", "tolerations", "schedulingGates"):
-        _take(wanted_pod, pod, name)
-    affinity = wanted_pod.setdefault("affinity", {})
+        _take(expected_pod, pod, name)
+    affinity = expected_pod.setdefault("affinity", {})
     _take(affinity, pod.get("affinity", {}), "nodeAffinity")
     if not affinity and "affinity" not in pod:
-        del wanted_pod["affinity"]
+        del expected_pod["affinity"]
     for name in ("containers", "initContainers"):
-        if len(pod.get(name) or ()) == len(wanted_pod.get(name) or ()):
-            for container, before in zip(pod.get(name) or (), wanted_pod.get(name) or (), strict=True):
+        if len(pod.get(name) or ()) == len(expected_pod.get(name) or ()):
+            for container, before in zip(pod.get(name) or (), expected_pod.get(name) or (), strict=True):
                 if container.get("name") == before.get("name"):
                     before["resources"] = container["resources"]
-    return changed("spec.template.spec", pod, wanted_pod)
+    return changed("spec.template.spec", pod, expected_pod)
 
 
 def _take(into: Json, source: Json, name: str) -> None:
