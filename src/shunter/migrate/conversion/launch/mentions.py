@@ -32,7 +32,13 @@ _CUT_WORDS = late_pattern(
 )
 _ENVIRONMENT = late_pattern(r"\bENVIRON\b|%ENV\b|\bENV\.\w|\bprocess\.env\b|\benviron\b")
 """What holds all variables."""
+_GIVEN = late_pattern(
+    r"([A-Za-z_][\w-]*)[\"'\])]*\s*(?:[:?]?=|:|,)\s*[\"'(\[]*(?:\w+\()*(?:process\.env[.\[]|ENV\[|os\.)?[\"'${(]*\Z"
+)
+"""A name, up to the value that it is given: `const shard = Number(process.env.`, `'--rank', `."""
 _COMMENTS = ("#", "//", ";")
+_NEAR = 100
+"""Characters before a value in which it is named."""
 _SETTING = late_pattern(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?[^\"'\s]*$")
 
 
@@ -42,7 +48,8 @@ def mentions(text: str, variables: Mapping[str, str]) -> Iterator[Read]:
     for match in re.finditer(rf"{_HOST_NAME}|(?<![\w$-])\$?\{{?(?P<variable>{_names(variables)})\b(?!\s*:?=(?!=))", text):
         line = lines.around(match.start(), match.start())
         if not _is_comment(line):
-            decides = _cuts(line)
+            given = _GIVEN.search(line_before(text, match.start())[-_NEAR:])
+            decides = _cuts(line) or (given is not None and is_rank(given[1]))
             yield Read(_called(match, variables), match.start(), decides, decides and takes_last_number(line))
     if environment := _ENVIRONMENT.search(text):
         decides = _cuts(text)

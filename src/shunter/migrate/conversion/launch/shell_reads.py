@@ -174,6 +174,10 @@ def _read_command(
         _show(reading, (value for value in searched if value.name != HOSTS_FILE))
         return None
     name = program(words[0])
+    if name == "unset":
+        for word in words[1:]:
+            reading.known.pop(word.literal or "", None)
+        return None
     if name in SETTERS and any(shell.assignment(word) for word in words[1:]):
         for word in words[1:]:
             if assigned := shell.assignment(word):

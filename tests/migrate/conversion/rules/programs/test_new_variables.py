@@ -62,3 +62,46 @@ def test_a_variable_looked_for_in_small_letters_is_told_of() -> None:
 
 def test_a_program_that_looks_where_to_report_is_told_of() -> None:
     assert "HOST014" in limits(converted(python("import os\nos.environ.get('KUBEFLOW_TRAINER_SERVER_URL')")))
+
+
+IN_A_TRY = "import jax\ntry:\n    jax.distributed.initialize()\nexcept ValueError:\n    pass"
+IF_SET = "import os, jax\nif 'JAX_COORDINATOR_ADDRESS' in os.environ:\n    jax.distributed.initialize()"
+INDEX = "JOB_COMPLETION_INDEX"
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        (shell("python t.py --shard-id ${JOB_COMPLETION_INDEX:-0}"), "TFJob"),
+        (shell('[ -n "$JOB_COMPLETION_INDEX" ] && export RANK=$JOB_COMPLETION_INDEX; python t.py'), "XGBoostJob"),
+        (shell('if [ "$JOB_COMPLETION_INDEX" = 0 ]; then python prepare.py; fi; python t.py'), "PyTorchJob"),
+        (shell("ME=${JOB_COMPLETION_INDEX:-$NODE}; python t.py --rank $ME"), "PyTorchJob"),
+        (shell("python t.py --rank ${JOB_COMPLETION_INDEX:-$RANK}"), "TFJob"),
+        (python(f"import os\nmain(shard=int(os.environ.get('{INDEX}', 0)))"), "PyTorchJob"),
+        (python("import os\nn = int(os.environ.get('JAX_NUM_PROCESSES', '1'))"), "JAXJob"),
+        (["node", "-e", f"const shard = Number(process.env.{INDEX} || 0); train(shard)"], "PyTorchJob"),
+        (["node", "-e", f"run('python', ['t.py', '--rank', process.env.{INDEX}])"], "PyTorchJob"),
+        (python(IF_SET), "JAXJob"),
+        (python(IN_A_TRY), "JAXJob"),
+    ],
+)
+def test_a_rank_of_a_variable_of_v2_is_refused(command: list[str], kind: str) -> None:
+    assert {"HOST014", "HOST031!"} & {*limits(converted(command, kind))} == {"HOST031!"}
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        (shell('echo "index ${JOB_COMPLETION_INDEX:-none}"; python t.py'), "PyTorchJob"),
+        (shell("python t.py --rank ${JOB_COMPLETION_INDEX:-$RANK}"), "PyTorchJob"),
+        (shell('python t.py --rank "${JOB_COMPLETION_INDEX:-${RANK}}"'), "XGBoostJob"),
+        (shell("unset JOB_COMPLETION_INDEX; python t.py --rank ${JOB_COMPLETION_INDEX:-0}"), "PyTorchJob"),
+        (python(f"import os\nrank = int(os.environ.get('{INDEX}', os.environ['RANK']))"), "PyTorchJob"),
+        (python(f"import os\nrank = int(os.getenv('{INDEX}') or os.getenv('PROCESS_ID'))"), "JAXJob"),
+        (["node", "-e", f"const rank = process.env.{INDEX} || process.env.RANK"], "PyTorchJob"),
+        (python("import jax\njax.distributed.initialize()"), "JAXJob"),
+        (python("import os\nif os.environ.get('KUBEFLOW_TRAINER_SERVER_URL') == '': pass"), "PyTorchJob"),
+    ],
+)
+def test_one_that_decides_nothing_or_is_the_rank_of_v1_is_a_warning(command: list[str], kind: str) -> None:
+    assert {"HOST014", "HOST031!"} & {*limits(converted(command, kind))} == {"HOST014"}
