@@ -33,7 +33,7 @@ UNREAD = {"HOST027"}
         pytest.param("env|", set(), id="a pipe"),
         pytest.param("cat < /etc/issue\n", set(), id="redirections"),
         pytest.param("echo $HOSTNAME ", {"HOST010"}, id="the host name in one line"),
-        pytest.param("kubectl ", {"HOST012"}, id="requests in one line"),
+        pytest.param("kubectl get pods; ", {"HOST012"}, id="requests in one line"),
         pytest.param("bert-worker-0 ", {"HOST003"}, id="names of pods in one line"),
         pytest.param("kubectl logs bert-worker-0; ping bert-worker-0; ", {"HOST003", "HOST015"}, id="both"),
     ],

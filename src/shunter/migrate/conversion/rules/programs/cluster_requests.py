@@ -13,6 +13,7 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.reads import line_of
+from shunter.migrate.conversion.rules.programs.other_requests import CLIENT, may_ask_for_job
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import is_of_any_service, made_of
 from shunter.migrate.conversion.rules.programs.peers.peer_services import is_unseen, of_service, own_names
 from shunter.migrate.conversion.rules.programs.peers.peer_texts import VARIABLE, Text, made, read, resolved, value_of
@@ -78,11 +79,6 @@ NAMES_A_POD = Topic(
     acceptable=True,
     limits_proof=True,
 )
-_CLIENT = late_pattern(
-    r"\bkubectl\b|\boc\s+(?:get|exec|logs|wait)\b|\bkubernetes\.default\b|\b(?:import|from)\s+(?:kubernetes|lightkube|kr8s)\b"
-    r"|\b(?:import|from)\s+(?:kubernetes_asyncio|pykube|kopf|dask_kubernetes)\b|\bKubernetesClusterResolver\b"
-    r"|\bKUBERNETES_SERVICE_HOST\b|/serviceaccount/token\b"
-)
 _MAY_ASK = late_pattern(r"kube|\boc\b|training|condition|status|wait|kr8s", re.IGNORECASE)
 """Most texts ask for nothing."""
 _OWNERS = late_pattern(r"\bowner_?references\b", re.IGNORECASE)
@@ -123,8 +119,8 @@ def apply(draft: Draft) -> None:
         for text, spot, start, says in named:
             _report(draft, NAMES_A_POD, programs, text, spot, start, says)
         if not asks and not named and not decided:
-            clients = ((text, spot, match.start()) for text, spot in texts if (match := first_match(_CLIENT, text)))
-            asks = [(*client, _ASKS_AT_ALL) for client in islice(clients, 1)]
+            clients = ((text, spot, may_ask_for_job(draft, text)) for text, spot in texts)
+            asks = [*islice(((text, spot, at, _ASKS_AT_ALL) for text, spot, at in clients if at is not None), 1)]
         for text, spot, start, says in asks:
             _report(draft, ASKS, programs, text, spot, start, says)
 
@@ -136,7 +132,7 @@ def _asks(draft: Draft, text: str, rules: list[scan_text.Rule]) -> Iterator[tupl
     for rule in rules:
         if match := rule.pattern.search(text):
             yield match.start(), rule.message.format(match[0])
-    if (match := _OWNERS.search(text)) and first_match(_CLIENT, text):
+    if (match := _OWNERS.search(text)) and first_match(CLIENT, text):
         yield match.start(), f"a pod's owner is the {draft.kind} in v1 and a Job of the JobSet in v2."
 
 
@@ -202,7 +198,7 @@ def _values(text: Text, written: str) -> list[str]:
 
 def _named(draft: Draft, text: str) -> tuple[int, str] | None:
     """Where the text asks for a pod by name, and what that is in v2."""
-    if not first_match(_CLIENT, text):
+    if not first_match(CLIENT, text):
         return None
     for match in re.finditer(rf"{_OF_A_POD}(?P<name>{re.escape(draft.job.name)}-[a-z]+(?:-[0-9]+)?)(?![\w-])", text):
         if match["name"] in draft.hosts:
