@@ -1,4 +1,4 @@
-"""What shells are told to run, by their options."""
+"""What shells are told to run, by their options; and Makefiles as scripts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import shlex
 
 import pytest
 
-from shunter.migrate.conversion.launch.shells import is_shell_script, shell_operands
+from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.shells import as_shell, is_makefile, is_shell_script, shell_operands
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,27 @@ def test_a_shell_reads_a_text_with_c_and_a_file_without(line: str, first: str | 
 )
 def test_only_the_first_line_says_that_a_shell_reads_a_text(text: str, is_script: bool) -> None:
     assert is_shell_script(text) == is_script
+
+
+@pytest.mark.parametrize(
+    ("makefile", "script"),
+    [
+        ("N := $(shell hostname)", "   N=$(      hostname)"),
+        ("N ?= 3", "   N=3"),
+        ("export N = $(M)", "         N=${M}"),
+        ("\t@python t.py --rank=$(RANK)", "  python t.py --rank=${RANK}"),
+        ("\tfor i in $$HOSTS; do echo $${i%%-*} $$(hostname); done", "\tfor i in $HOSTS ; do echo ${i%%-*}  $( hostname); done"),
+        ("all: prepare\n", "all: prepare\n"),
+    ],
+)
+def test_a_makefile_becomes_a_script_of_the_same_length(makefile: str, script: str) -> None:
+    assert as_shell(makefile) == script
+    assert len(script) == len(makefile)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("Makefile", True), ("GNUmakefile", True), ("train.mk", True), ("make.sh", False)]
+)
+def test_a_makefile_is_known_by_its_name(name: str, expected: bool) -> None:
+    assert is_makefile(Spot(("data", name), 0, 1, file="ConfigMap code")) is expected
+    assert not is_makefile(Spot(("command", 0), 0, 1))

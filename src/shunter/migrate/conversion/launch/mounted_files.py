@@ -1,4 +1,5 @@
-"""The files of a container as far as they can be seen: keys of mounted ConfigMaps and Secrets that the input has."""
+"""The files of a container as far as they can be seen: keys of mounted ConfigMaps and Secrets that the input has; and what one
+container of a pod sees of another one's files."""
 
 from __future__ import annotations
 
@@ -83,3 +84,25 @@ def env_sources(source: Json, find: FindObject) -> Iterator[tuple[str, dict[str,
         if reference and (found := find(f"{kind} {reference.get('name')}")):
             prefix = source.get("prefix") or ""
             yield f"{kind} {reference['name']}", {f"{prefix}{key}": value for key, value in found["data"].items()}
+
+
+def path_in(reader: Json, path: str, writer: Json) -> str:
+    """What the file `path` of one container is called in another one of its pod; empty where that does not see it."""
+    if reader is writer:
+        return path
+    around = [mount for mount in _volumes(writer) if PurePosixPath(path).is_relative_to(mount[0])]
+    if not around:
+        return ""
+    place, volume, below = max(around, key=lambda mount: len(mount[0]))
+    file = PurePosixPath(below, PurePosixPath(path).relative_to(place))
+    for other_place, other_volume, other_below in _volumes(reader):
+        if other_volume == volume and file.is_relative_to(other_below):
+            return str(PurePosixPath(other_place, file.relative_to(other_below)))
+    return ""
+
+
+def _volumes(container: Json) -> Iterator[tuple[str, str, str]]:
+    """Where volumes are mounted: the place, the volume, and what is mounted of it."""
+    for mount in container.get("volumeMounts") or ():
+        if isinstance(mount.get("mountPath"), str):
+            yield mount["mountPath"], str(mount.get("name")), str(mount.get("subPath") or "")

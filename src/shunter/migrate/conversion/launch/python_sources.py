@@ -95,7 +95,8 @@ class Sources:
 
     def _of_text(self, text: str) -> str:
         """What is read with a file of that name."""
-        return next((name for name, start in paths(text) if start == 0), "")
+        found = next((name for name, start in paths(text) if start == 0), "")
+        return found or (self._variables.get(text, "") if text.startswith("/") else "")
 
     def _of_key(self, owner: ast.expr, key: ast.expr) -> str:
         """What stands under a key: of an environment also one that is made when the program runs."""

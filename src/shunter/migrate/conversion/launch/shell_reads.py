@@ -72,12 +72,25 @@ _LOOP = late_pattern(r"\bfor\s+(\w+)\s+in\s(?P<words>[^;\n]*)")
 
 
 def reads(text: str, variables: Mapping[str, str]) -> list[Read]:
-    """Every place at which the text takes a value of the pod. `variables` are those of the environment that hold one, with what
-    each is called. Never fails."""
-    reading = ShellText(text, {name: Value(called, -1) for name, called in variables.items()}, _of_substitution)
+    """Every place at which the text takes a value of the pod. `variables` are those of the environment that hold one, and files,
+    by absolute paths, with what each is called. Never fails."""
+    reading = _read_text(text, variables)
+    return sorted({read.start: read for read in sorted(reading.found, key=lambda read: read.decides)}.values(), key=_start)
+
+
+def files_written(text: str, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """The files to which the text writes a value of the pod that nothing is cut out of, with what it is called."""
+    written = _read_text(text, variables).files.items()
+    return {path: value.name for path, value in written if path not in variables and not value.is_cut}
+
+
+def _read_text(text: str, variables: Mapping[str, str]) -> ShellText:
+    known = {name: Value(called, -1) for name, called in variables.items()}
+    files = {name: value for name, value in known.items() if name.startswith("/")}
+    reading = ShellText(text, known, _of_substitution, files)
     _read_functions(reading)
     _read(reading, shell.script(text), 0)
-    return sorted({read.start: read for read in sorted(reading.found, key=lambda read: read.decides)}.values(), key=_start)
+    return reading
 
 
 def _start(read: Read) -> int:

@@ -1,17 +1,26 @@
-"""Shells, and what their command lines say: `bash -euc TEXT`, `bash FILE`."""
+"""Shells, and what their command lines say: `bash -euc TEXT`, `bash FILE`; and Makefiles, read as the shell scripts that their
+recipes are."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
+from shunter.migrate.conversion.launch.arguments import Spot
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _OTHER_USERS = frozenset({"su", "runuser"})
 """Programs that give the shell of a user the text behind `-c`."""
 _FIRST_LINE = late_pattern(r"^#!.*\b(?:ba|da|k|z)?sh\b")
 _TEXT_OPTION = late_pattern(r"-[a-zA-Z]*c|--command")
+_MAKEFILES = frozenset({"makefile", "gnumakefile"})
+_ASSIGNMENT = late_pattern(r"^[ ]*(?:(?:export|override)[ ]+)*(?P<name>[A-Za-z_]\w*)[ \t]*[:?+!]{0,3}=[ \t]*", re.MULTILINE)
+_RECIPE = late_pattern(r"^\t[ \t]*[@+-]+", re.MULTILINE)
+_SHELL = late_pattern(r"\$[({]shell(?=\s)")
+_VARIABLE = late_pattern(r"(?<!\$)\$\(([A-Za-z_]\w*)\)")
+_ESCAPED = late_pattern(r"\$\$(\w+|\{[^}\n]*\}|\(|)")
 
 
 class ShellOperands(NamedTuple):
@@ -49,3 +58,23 @@ def shell_operands(words: Sequence[str]) -> ShellOperands:
         index += 2 if option in {"--rcfile", "--init-file"} else 1
         is_text = is_text or (option[0] == "-" and not option.startswith("--") and "c" in option)
     return ShellOperands(index + 1 if words[index : index + 1] == ["--"] else index, is_text)
+
+
+def is_makefile(spot: Spot) -> bool:
+    """Whether the text is a file that make reads, by its name."""
+    name = str(spot.path[-1]).lower() if spot.file and spot.path else ""
+    return name in _MAKEFILES or name.endswith(".mk")
+
+
+def as_shell(text: str) -> str:
+    """The Makefile as a script with as many characters, in which all stands at its place: `N = $(shell CMD)` becomes `N=$(CMD)`
+    and `$(N)` becomes `${N}`, both with blanks around."""
+    text = _SHELL.sub(lambda match: "$(" + " " * (len(match[0]) - 2), text)
+    text = _ASSIGNMENT.sub(_assigned, text)
+    text = _RECIPE.sub(lambda match: " " * len(match[0]), text)
+    text = _VARIABLE.sub(r"${\1}", text)
+    return _ESCAPED.sub(lambda match: f"${match[1]} " if match[1] else " $", text)
+
+
+def _assigned(match: re.Match[str]) -> str:
+    return " " * (len(match[0]) - len(match["name"]) - 1) + match["name"] + "="

@@ -13,7 +13,7 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
 from shunter.migrate.conversion.launch.reads import line_of
-from shunter.migrate.conversion.rules.programs.other_requests import CLIENT, may_ask_for_job
+from shunter.migrate.conversion.rules.programs.peers.cluster_answers import CLIENT, may_ask_for_job
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import is_of_any_service, made_of
 from shunter.migrate.conversion.rules.programs.peers.peer_services import is_unseen, of_service, own_names
 from shunter.migrate.conversion.rules.programs.peers.peer_texts import VARIABLE, Text, made, read, resolved, value_of
@@ -83,7 +83,7 @@ _MAY_ASK = late_pattern(r"kube|\boc\b|training|condition|status|wait|kr8s", re.I
 """Most texts ask for nothing."""
 _OWNERS = late_pattern(r"\bowner_?references\b", re.IGNORECASE)
 _OF_A_POD = r"(?:\b(?:kubectl|oc)\b(?:(?!\b(?:kubectl|oc)\b)[^\n|;&])*?[\s/]|/(?:pods|services|endpoints)/)"
-_MAY_COUNT = late_pattern(r"kubectl|\boc\s|/apis?/|_namespaced_|_for_all_namespaces|labels?=|selector=|_custom_object")
+_MAY_COUNT = late_pattern(r"kubectl|\boc\s|/apis?/|_namespaced_|_for_all_namespaces|labels?=|selector=|_custom_object|Namespaced")
 _LONGEST = 600
 """Characters of a request that are read, with what is made of it in its line."""
 _MOST_VALUES = 20

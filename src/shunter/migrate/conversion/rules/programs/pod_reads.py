@@ -11,12 +11,14 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from shunter.api.grouping import grouped_by
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.training.mpi import KIND
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.mounted_files import mounted_files
+from shunter.migrate.conversion.launch.mounted_files import mounted_files, path_in
 from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads
 from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, UNREAD, is_for_a_name
+from shunter.migrate.conversion.launch.shell_reads import files_written
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.operator.training.names import REPLICA_INDEX
@@ -73,6 +75,8 @@ UNREAD_TEXT = Topic(
     explains=("none",),
     limits_proof=True,
 )
+_WRITES = late_pattern(r"(?:host|HOST|uname)[^\0]*(?:>|\btee\b)\s*[\"']?/")
+"""A text that may write a name to a file."""
 _RANKS = {
     "PyTorchJob": "RANK (PET_NODE_RANK where torchrun starts the program)",
     "TFJob": "task.index of TF_CONFIG",
@@ -89,7 +93,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
     values: PodValues | None = None
     is_asked = False
     for programs in all_programs(draft):
-        variables = pod_variables(draft, programs)
+        variables = {**pod_variables(draft, programs), **_files_of_others(draft, programs)}
         hosts = {*_of_hosts(draft, programs.roles[0])}
         found = [
             one
@@ -105,6 +109,21 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
             values, is_asked = pod_values(draft.source.value, train_job, runtime, draft.options), True
         for reads in _by_value(found):
             _report(draft, programs, reads, values)
+
+
+def _files_of_others(draft: Draft, programs: Programs) -> dict[str, str]:
+    """The files that other programs of the pod write the host name to, as the container calls them."""
+    found = {}
+    for other in all_programs(draft):
+        for text, spot in other.texts if other.roles == programs.roles else ():
+            is_apart = other is not programs or spot.file or spot.path[0] == "lifecycle"
+            if not is_apart or not _WRITES.search(text):
+                continue
+            for path, name in files_written(text, pod_variables(draft, other)).items():
+                place = path_in(programs.container, path, other.container)
+                if place and name == HOST_NAME:
+                    found[place] = name
+    return found
 
 
 def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodValues | None) -> None:

@@ -8,8 +8,10 @@ peer_texts            a text of a program: what its variables hold, and what it 
 answers_in_shell      what a shell text makes of the answers
 shell_control_flow    loops over answers in a shell text, and conditions that test them
 answers_in_python     what Python code makes of them, statement by statement
+answers_in_javascript    what JavaScript makes of them, statement by statement
 answers_in_expressions, answers_in_calls    what an expression, and a call, of Python holds of the answers
-cluster_answers       which commands and calls ask the cluster for pods or jobs, and which of them answer a number
+cluster_answers       which commands and calls ask the cluster for pods or jobs, which of them answer a number,
+                      and which may be about the job's
 
 Tests: tests/migrate/conversion/rules/programs/peers; tests/scenarios/migrate.
 """

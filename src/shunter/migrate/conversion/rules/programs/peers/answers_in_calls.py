@@ -18,7 +18,7 @@ ASKS_DNS = rf"(?:{'|'.join(sorted(ALL_ADDRESSES))}|resolver\.(?:{'|'.join(sorted
 KEEPERS = frozenset({
     "int", "str", "float", "max", "min", "abs", "round", "list", "set", "sorted", "tuple", "frozenset", "dict", "filter", "map",
     "zip", "reversed", "iter", "array", "asarray", "unique", "Counter", "chain", "fromkeys", "ceil", "floor", "repr", "format",
-    "join", "next", "deepcopy", "copy", "tensor", "cast",
+    "join", "next", "deepcopy", "copy", "tensor", "cast", "open", "Path", "load", "loads", "safe_load",
 })  # fmt: skip
 """Functions that return what they are given, or a part of it."""
 LISTERS = frozenset({"set", "sorted"})
@@ -28,6 +28,7 @@ SHOWS = late_pattern(
     re.DOTALL,
 )
 """Functions whose arguments are only shown."""
+WRITES = frozenset({"write", "write_text", "writelines"})
 ADDS = frozenset({"append", "add", "extend", "update", "insert"})
 _POSITIONS: Mapping[str, Mapping[int, str]] = {
     "init_process_group": {3: "world_size", 4: "rank"},

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from shunter.migrate.conversion.launch import python_code
@@ -19,6 +19,7 @@ from shunter.migrate.conversion.rules.programs.peers.answers_in_calls import (
     KEEPERS,
     LISTERS,
     SHOWS,
+    WRITES,
     asks_dns,
     named_by_place,
 )
@@ -28,6 +29,7 @@ from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,
     SHARE,
     Derived,
+    Files,
     Found,
     Values,
     answers,
@@ -51,8 +53,8 @@ Environment = dict[str, Values]
 class Expressions(ABC):
     """The state of reading a code, and what each kind of expression holds."""
 
-    def __init__(self, code: str, tree: ast.Module, read_python: ReadPython) -> None:
-        self._code, self._tree, self._read_python = code, tree, read_python
+    def __init__(self, code: str, tree: ast.Module, read_python: ReadPython, files: Files) -> None:
+        self._code, self._tree, self._read_python, self._files = code, tree, read_python, dict(files)
         self._lines = python_code.Lines(code)
         self.found = Found()
         self.printed = NOTHING
@@ -70,6 +72,8 @@ class Expressions(ABC):
         for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self._texts.setdefault(node.targets[0].id, []).append(node.value)
+        self._opened = dict(_opened(nodes))
+        """The files that names stand for."""
         self._attributes: dict[str, Values] = {}
         """Of any object."""
         self._returned: list[Values] = []
@@ -146,6 +150,13 @@ class Expressions(ABC):
                     self._number(SHARE, self._value(side.right, environment))
             return chosen_by(values)
         return values
+
+    def _of_constant(self, node: ast.Constant, environment: Environment) -> Values:
+        if not isinstance(node.value, str) or node.value not in self._files:
+            return NOTHING
+        place = self._lines.span(node)[0]
+        self.found.read[place] = node.value
+        return frozenset({Derived(place, is_number=self._files[node.value])})
 
     def _of_name(self, node: ast.Name, environment: Environment) -> Values:
         return environment.get(node.id, NOTHING)
@@ -239,10 +250,13 @@ class Expressions(ABC):
         name = self._imported.get(called(node), called(node))
         if SHOWS.match(ast.unparse(node.func)):
             shown = self._shown([*node.args, *(one.value for one in node.keywords)], environment)
+            self._write(node, shown)
             self.printed |= shown if name == "print" else NOTHING
             return NOTHING
         owner = self._value(node.func.value, environment) if isinstance(node.func, ast.Attribute) else NOTHING
         arguments = [self._value(one, environment) for one in node.args]
+        if name in WRITES:
+            self._write(node, NOTHING.union(*arguments))
         self._name_arguments(node, name, arguments, environment)
         if asks_dns(node, name):
             place = self._lines.span(node.args[0])[0]
@@ -289,6 +303,13 @@ class Expressions(ABC):
             environment[name] = held
         if isinstance(collection, ast.Attribute):
             self._attributes[collection.attr] = self._attributes.get(collection.attr, NOTHING) | held
+
+    def _write(self, node: ast.Call, values: Values) -> None:
+        """Takes note of what the call writes to a file that is known."""
+        places = [node.func, *(one.value for one in node.keywords if one.arg == "file")]
+        path = next((path for one in places if (path := _path(one, self._opened))), "")
+        if values and path:
+            self.found.files[path] = self.found.files.get(path, NOTHING) | values
 
     def _started(self, command: ast.expr) -> Values:
         """What the texts of a command print, also those that a name holds, as a shell reads them."""
@@ -350,6 +371,25 @@ class Expressions(ABC):
         return self._returned.pop()
 
 
+def _opened(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Names that stand for a file: `with open("/shared/n", "w") as f`."""
+    for node in nodes:
+        given = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "optional_vars", None)
+        value = node.value if isinstance(node, ast.Assign) else getattr(node, "context_expr", None)
+        if isinstance(given, ast.Name) and isinstance(value, ast.Call) and (path := _path(value, {})):
+            yield given.id, path
+
+
+def _path(node: ast.AST, opened: Mapping[str, str]) -> str:
+    """The absolute path that an expression holds, or a name in it stands for; empty for none."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value.startswith("/"):
+            return one.value
+        if isinstance(one, ast.Name) and one.id in opened:
+            return opened[one.id]
+    return ""
+
+
 def _names_rank(node: ast.expr) -> bool:
     """Whether a part of the expression says a rank: `rank`, `self.rank`, `os.environ["RANK"]`."""
     names = (getattr(one, "id", None) or getattr(one, "attr", None) or python_code.constant(one) for one in ast.walk(node))
@@ -364,6 +404,7 @@ def _hold(environment: Environment, name: str, values: Values) -> None:
 
 
 _READERS: dict[type[ast.expr], Callable[..., Values]] = {
+    ast.Constant: Expressions._of_constant,
     ast.Name: Expressions._of_name,
     ast.Attribute: Expressions._of_attribute,
     ast.NamedExpr: Expressions._of_named,

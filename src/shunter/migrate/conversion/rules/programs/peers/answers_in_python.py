@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.launch import python_code
@@ -18,6 +18,7 @@ from shunter.migrate.conversion.rules.programs.peers.answers_in_expressions impo
 from shunter.migrate.conversion.rules.programs.peers.cluster_answers import CALLS_CLUSTER
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,
+    Files,
     Found,
     Values,
     key_before,
@@ -32,13 +33,14 @@ _COUNTED = late_pattern(
 
 
 @lru_cache(maxsize=64)
-def found_in_python(code: str) -> tuple[Found, Values]:
-    """What the code makes of the answers of its look-ups, and what it prints of them. Places are where the first argument of a
-    look-up begins, or where a command names the program that looks up. Never fails; finds little in code that cannot be read."""
+def found_in_python(code: str, files: Files = frozenset()) -> tuple[Found, Values]:
+    """What the code makes of the answers of its look-ups, and what it prints of them; `files` are what it may read. Places are
+    where the first argument of a look-up begins, or where a command names the program that looks up. Never fails; finds little in
+    code that cannot be read."""
     tree = python_code.parsed(code)
     if tree is None:
         return _found_unparsed(code), NOTHING
-    reader = _Code(code, tree, found_in_python)
+    reader = _Code(code, tree, partial(found_in_python, files=files) if files else found_in_python, files)
     reader.run()
     return reader.found, reader.printed
 
@@ -74,7 +76,7 @@ class _Code(Expressions):
             if language == "shell":
                 self._printed(text, begin)
             else:
-                self.found.take(found_in_python(text)[0], begin)
+                self.found.take(self._read_python(text)[0], begin)
 
     def _block(self, statements: Sequence[ast.stmt], environment: Environment) -> None:
         self._depth += 1

@@ -36,6 +36,7 @@ from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,
     SHARE,
     Derived,
+    Files,
     Found,
     Values,
     answers,
@@ -77,12 +78,16 @@ ReadPython = Callable[[str], tuple[Found, Values]]
 
 
 @lru_cache(maxsize=64)
-def found_in_shell(text: str, in_python: ReadPython) -> tuple[Found, Values]:
+def found_in_shell(text: str, in_python: ReadPython, files: Files = frozenset()) -> tuple[Found, Values]:
     """What the text makes of the answers of its look-ups, and what it prints of them; places are where the programs that look up
-    are named. `in_python` reads the Python code that the text holds. Never fails."""
+    are named. `in_python` reads the Python code that the text holds; `files` are what it may read. Never fails."""
     script = shell.script(text)
-    reader = _Shell(text, Found(commands_left=_MOST_COMMANDS + 4 * len(script.commands)), in_python)
-    return reader.found, reader.run(script)
+    reader = _Shell(text, Found(commands_left=_MOST_COMMANDS + 4 * len(script.commands)), in_python, outside=dict(files))
+    printed = reader.run(script)
+    for path, values in reader.files.items():
+        if values:
+            reader.found.files[path] = values | reader.found.files.get(path, NOTHING)
+    return reader.found, printed
 
 
 class _Shell(msgspec.Struct):
@@ -92,6 +97,8 @@ class _Shell(msgspec.Struct):
     known: dict[str, Values] = {}
     """What variables hold; of an array under its name."""
     files: dict[str, Values] = {}
+    outside: Mapping[str, bool] = {}
+    """Files that others have written, with whether a number is in them."""
     functions: Mapping[str, shell.Script] = {}
     calls: tuple[str, ...] = ()
     """The functions and substitutions around."""
@@ -258,6 +265,7 @@ class _Shell(msgspec.Struct):
             self.in_python,
             known,
             {},
+            self.outside,
             piped=moved(given, -begin),
             depth=self.depth + 1,
         )
@@ -345,6 +353,9 @@ class _Shell(msgspec.Struct):
 
     def _of_piece(self, piece: Piece) -> Values:
         if piece.kind == "text":
+            if piece.value not in self.files and piece.value in self.outside:
+                self.found.read[piece.start] = piece.value
+                return frozenset({Derived(piece.start, is_number=self.outside[piece.value])})
             return self.files.get(piece.value, NOTHING)
         if piece.kind == "variable":
             return self._of_variable(piece)

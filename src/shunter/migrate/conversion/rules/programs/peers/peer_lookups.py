@@ -13,6 +13,7 @@ from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
 from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.conversion.rules.programs.peers.answers_in_calls import ASKS_DNS
+from shunter.migrate.conversion.rules.programs.peers.answers_in_javascript import LOOKS_UP
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import Found, is_of_any_service, made_of
 from shunter.migrate.conversion.rules.programs.peers.peer_services import is_unseen, of_service, own_names
 from shunter.migrate.conversion.rules.programs.peers.peer_texts import VARIABLE, Text, made, read, resolved
@@ -70,7 +71,7 @@ _ACCEPT = "Suppress with --accept HOST029 if the name has as many addresses in v
 _LONGEST_FUNCTION = 4_000
 """Characters of a function before a look-up in it."""
 _IN_SHELL = late_pattern(rf"\b{RESOLVES}[ \t]+(?!=)(?P<words>[^\n|;&)`<>]{{1,400}})")
-_MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|{'|'.join(sorted(ALL_ADDRESSES))}|\bresolver\b")
+_MAY_LOOK_UP = late_pattern(rf"\b{RESOLVES}[ \t]|{'|'.join(sorted(ALL_ADDRESSES))}|\bresolver\b|{LOOKS_UP}")
 _WORDS = r"(?P<words>[^\n,()]{1,400}(?:\([^\n()]{0,400}\)[^\n,()]{0,400})?)"
 _ARGUMENT = late_pattern(_WORDS)
 _IN_PYTHON = late_pattern(rf"\b{ASKS_DNS}{_WORDS}")

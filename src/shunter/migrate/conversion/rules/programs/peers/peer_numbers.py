@@ -114,6 +114,10 @@ def only_numbers(values: Iterable[Derived], name: str) -> Iterator[int]:
     return (one.place for one in values if one.is_number and (not one.is_chosen or is_rank(name.rpartition(".")[2])))
 
 
+Files = frozenset[tuple[str, bool]]
+"""Files that other programs of the pod write, with whether a number is in them."""
+
+
 class Found(msgspec.Struct):
     """What a text makes of the answers of its look-ups."""
 
@@ -127,6 +131,10 @@ class Found(msgspec.Struct):
     """Those of which the answers are counted."""
     listed: set[int] = set()
     """Those of which the answers are gone through one by one, each once."""
+    files: dict[str, Values] = {}
+    """What is written to files."""
+    read: dict[int, str] = {}
+    """The files of other programs that are read, by where they are named."""
     commands_left: int = 0
     """Commands that are still looked into; below 0, some were not."""
 
@@ -143,3 +151,6 @@ class Found(msgspec.Struct):
             own |= {begin + place for place in other}
         for place, name in inner.numbers.items():
             self.numbers.setdefault(begin + place, name)
+        self.read |= {begin + place: path for place, path in inner.read.items()}
+        for path, values in inner.files.items():
+            self.files[path] = self.files.get(path, NOTHING) | moved(values, begin)

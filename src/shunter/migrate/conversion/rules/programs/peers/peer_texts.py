@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
+from functools import partial
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch.arguments import Spot
+from shunter.migrate.conversion.launch.mounted_files import path_in
 from shunter.migrate.conversion.launch.pod_reads import python_texts
 from shunter.migrate.conversion.launch.python_code import is_python_code
+from shunter.migrate.conversion.launch.shells import as_shell, is_makefile
+from shunter.migrate.conversion.rules.programs.peers.answers_in_javascript import found_in_javascript, is_javascript
 from shunter.migrate.conversion.rules.programs.peers.answers_in_python import found_in_python
 from shunter.migrate.conversion.rules.programs.peers.answers_in_shell import found_in_shell
-from shunter.migrate.conversion.rules.programs.peers.peer_numbers import Found
-from shunter.migrate.conversion.rules.programs.texts import Programs, without_comments
+from shunter.migrate.conversion.rules.programs.peers.peer_numbers import Files, Found
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, without_comments
 
 _LONGEST = 400
 """Characters of a value that are read."""
@@ -49,19 +53,50 @@ class Text(NamedTuple):
 
 
 def made(draft: Draft, programs: Programs, text: str, spot: Spot) -> Found:
-    """What the text, one of the programs', makes of its look-ups and requests."""
+    """What the text, one of the programs', makes of its look-ups and requests, and other programs of the pod of the files that it
+    writes."""
+    found = Found()
+    own = _made(draft, programs, text, spot, frozenset())
+    found.commands_left = own.commands_left
+    found.take(own, 0)
+    for path, values in own.files.items():
+        if number := _number_of_file(draft, programs, text, path, is_number=any(one.is_number for one in values)):
+            for one in values:
+                found.numbers.setdefault(one.place, number)
+    return found
+
+
+def _number_of_file(draft: Draft, writer: Programs, written: str, path: str, *, is_number: bool) -> str:
+    """The number that another text of the pod makes of what is in the file; empty for none."""
+    for programs in all_programs(draft):
+        place = path_in(programs.container, path, writer.container) if programs.roles == writer.roles else ""
+        for text, spot in programs.texts if place else ():
+            if text == written or place not in text:
+                continue
+            found = _made(draft, programs, text, spot, frozenset({(place, is_number)}))
+            if number := next((found.numbers[at] for at in sorted(found.read) if at in found.numbers), ""):
+                return number
+    return ""
+
+
+def _made(draft: Draft, programs: Programs, text: str, spot: Spot, files: Files) -> Found:
+    in_python = partial(found_in_python, files=files) if files else found_in_python
     codes = [
         (0 if spot.is_decoded else code.spot.start - spot.start, code.text)
         for code in python_texts(programs.container, programs.volumes, draft.texts_of)
         if (code.spot.file, code.spot.path) == (spot.file, spot.path)
     ]
     if (0, text) in codes or (not codes and is_python_code(text)):
-        return found_in_python(text)[0]
-    in_shell, _ = found_in_shell(text, found_in_python)
+        return in_python(text)[0]
+    if is_javascript([*(programs.container.get("command") or ()), *(programs.container.get("args") or ())], spot):
+        return found_in_javascript(text)
+    if is_makefile(spot):
+        text = as_shell(text)
+    in_shell, _ = found_in_shell(text, in_python, files)
     found = Found(commands_left=in_shell.commands_left)
     found.take(in_shell, 0)
     for begin, code in codes:
-        found.take(found_in_python(code)[0], begin)
+        found.take(in_python(code)[0], begin)
     return found
 
 
