@@ -1,6 +1,6 @@
 """Views of core objects, with only the fields that are used here. A cached pod stays under 5 KB this way.
 
-Whoever needs one more field adds it here; nobody decodes a pod a second way.
+A further field is added here; nobody decodes a pod a second way.
 """
 
 from datetime import datetime

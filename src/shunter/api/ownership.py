@@ -62,5 +62,5 @@ def is_of_former(metadata: ObjectMeta, resource: Resource, owner: ObjectMeta) ->
 
 
 def owner_of(obj: Json) -> str:
-    """Whoever would undo, or repeat, what is changed in the cluster; empty when the object is its users' alone."""
+    """What would undo, or repeat, a change made in the cluster; empty when the object is its users' alone."""
     return controller_of(obj) or other_manager(obj)

@@ -89,8 +89,8 @@ def recordings(outputs: Sequence[str]) -> list[Recording]:
     records = [one for output in outputs for one in _records(output) if isinstance(one.get("dump"), dict)]
     live = [found for one in records if one["source"] != FILE for found in of_dump(int(one["rank"]), one["dump"])]
     groups = {(one.group, one.id) for one in live}
-    left = [found for one in records if one["source"] == FILE for found in of_dump(int(one["rank"]), one["dump"])]
-    return [*live, *(one for one in left if (one.group, one.id) not in groups)]
+    dumped = [found for one in records if one["source"] == FILE for found in of_dump(int(one["rank"]), one["dump"])]
+    return [*live, *(one for one in dumped if (one.group, one.id) not in groups)]
 
 
 def silent_ranks(outputs: Sequence[str], places: Sequence[Place]) -> dict[int, str]:

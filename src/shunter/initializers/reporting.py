@@ -48,7 +48,7 @@ def reporter(environment: Mapping[str, str]) -> Report:
         except urllib.error.HTTPError:
             return
         except (OSError, HTTPException):
-            # Whoever fetches data must not fail because nobody listens.
+            # A fetch must not fail because its reports are not received.
             silent_until = time.monotonic() + PAUSE_SECONDS
 
     return report

@@ -43,13 +43,13 @@ class Screen(Protocol):
     """Where progress is shown."""
 
     def begin(self, total: int) -> None:
-        """So many changes are to come."""
+        """The number of changes to come."""
 
     def doing(self, text: str) -> None:
-        """What is under way."""
+        """The step in progress."""
 
     def done(self, change: Change) -> None:
-        """One object is as it is asked for."""
+        """One object is as desired."""
 
     def note(self, text: str) -> None:
         """Something the user should know."""

@@ -15,7 +15,7 @@ from shunter.kube.http.server import HttpServer
 
 LIMITS = Limits(body=0, held=2**20, connections=256)
 STOP_SECONDS = 1.0
-"""For the requests under way when the server stops."""
+"""For requests in progress when the server stops."""
 Check = Callable[[], str]
 """Why the process is not healthy or not ready; empty when it is."""
 
@@ -101,7 +101,7 @@ class EndpointServer:
         self.address = Address(self.address.host, port)
 
     async def stop(self) -> None:
-        """Listens no more, and gives the requests under way `STOP_SECONDS` to be answered."""
+        """Accepts no more connections, and waits up to `STOP_SECONDS` for requests in progress."""
         await self._server.stop(STOP_SECONDS)
 
     async def _serve(self, request: Request) -> Response:

@@ -112,11 +112,11 @@ class WebhookMetrics:
         self._metrics = metrics
 
     def began(self, path: str) -> None:
-        """Counts one more admission request under way."""
+        """Counts one more admission request in progress."""
         self._metrics.webhook_active.labels(path).inc()
 
     def answered(self, path: str, code: int, seconds: float) -> None:
-        """Counts the request under its HTTP code, with its seconds, and one less under way."""
+        """Counts the request under its HTTP code, with its seconds, and one less in progress."""
         self._metrics.webhook_active.labels(path).dec()
         self._metrics.webhook_requests.labels(path, str(code)).inc()
         self._metrics.webhook_seconds.labels(path).observe(seconds)

@@ -96,7 +96,7 @@ class Finding(NamedTuple):
 
     @property
     def limits_proof(self) -> bool:
-        """Whether the comparison of pods cannot tell what follows, whoever took it on."""
+        """Whether the comparison of pods cannot show the effect of this finding, even where it is suppressed."""
         return self.topic.limits_proof
 
     @property

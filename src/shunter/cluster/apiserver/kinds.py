@@ -138,7 +138,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     tracks_generation: bool = True
     """metadata.generation starts at 1 and grows when anything but metadata and status changes."""
     deprecation: str = ""
-    """What whoever uses this version is warned with."""
+    """The warning for clients that use this version."""
     has_siblings: bool = False
     """Whether the kind is served in other versions too, so that what is stored may not fit this one."""
     created_by_update: bool = False

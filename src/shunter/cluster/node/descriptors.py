@@ -52,7 +52,7 @@ class Descriptor:
             fcntl.ioctl(self._number, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def close(self) -> None:
-        """Whoever reads sees the end, whoever writes an error."""
+        """Readers see the end, writers an error."""
         if self._number >= 0:
             for future, remove in self._waiting.items():
                 remove(self._number)

@@ -44,7 +44,7 @@ class Pause:
                     await self._ended.wait()
 
     def end(self) -> None:
-        """Ends a pause that is under way, and any that would begin shortly: what is expected may not be here yet."""
+        """Ends a pause that has begun, and any that would begin shortly: what is expected may not be here yet."""
         self._awake_until = time.monotonic() + AWAKE_SECONDS
         self._ended.set()
 

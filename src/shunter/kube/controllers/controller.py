@@ -37,14 +37,14 @@ BUSY_POLL = 0.02
 
 
 class ReconcileMetrics(Protocol):
-    """What is worth counting about reconciles; times are seconds, with those for which a status waited by `status_after`, as
+    """Metrics of reconciles; times are seconds, with those for which a status waited by `status_after`, as
     are the queue's of its work."""
 
     def reconciled(self, result: Result, seconds: float) -> None:
         """Called after each reconcile; one that failed by a bug is an `error`, too."""
 
     def panicked(self) -> None:
-        """Called where a reconcile failed by a bug of ours, before its `reconciled`."""
+        """Called when a reconcile failed with an internal error, before its `reconciled`."""
 
 
 class Controller(Generic[Observed]):
@@ -78,7 +78,7 @@ class Controller(Generic[Observed]):
         self.queue.add(key)
 
     async def run(self) -> None:
-        """Works until `stop`, and returns when the reconciles under way are through."""
+        """Works until `stop`, and returns when the reconciles in progress have ended."""
         async with asyncio.TaskGroup() as group:
             for number in range(self.workers):
                 group.create_task(self._work(), name=f"{self.name}-{number}")
@@ -108,7 +108,7 @@ class Controller(Generic[Observed]):
         try:
             result = await self._reconcile(key)
         except Exception:
-            log.exception("%s: reconciling %s failed by a bug of ours", self.name, key)
+            log.exception("%s: internal error while reconciling %s", self.name, key)
             if self._metrics:
                 self._metrics.panicked()
             self.queue.add_rate_limited(key)

@@ -63,7 +63,7 @@ class LeaseSpec(Struct, frozen=True):
 
 
 def lease_holder(lease: LeaseSpec, now: datetime) -> str:
-    """Who holds a lease by the clock of whoever renewed it; empty for one that was released, or has run out."""
+    """Who holds a lease by the clock of its holder; empty for one that was released, or has run out."""
     if lease.renew_time is None or now > lease.renew_time + timedelta(seconds=lease.lease_duration_seconds or 0):
         return ""
     return lease.holder_identity or ""

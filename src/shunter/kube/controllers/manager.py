@@ -48,7 +48,7 @@ T = TypeVar("T", bound=Object)
 Observed = TypeVar("Observed")
 
 STOP_SECONDS = 10.0
-"""How long reconciles under way may take to end after SIGTERM; Kubernetes kills after 30."""
+"""How long reconciles in progress may take to end after SIGTERM; Kubernetes kills after 30."""
 
 PROGRESS_SECONDS = 10.0
 

@@ -21,7 +21,7 @@ POSTPONED_SECONDS = 5.0
 
 
 class QueueMetrics(Protocol):
-    """What is worth counting about a queue; times are seconds."""
+    """Metrics of a queue; times are seconds."""
 
     def added(self) -> None:
         """Called for a key that was not yet due to be reconciled; to add it once more is not counted."""

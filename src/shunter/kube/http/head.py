@@ -81,7 +81,7 @@ def parsed_head(text: bytes) -> Head:
 
 def refuse_if_not_http(beginning: bytearray, searched: int) -> None:
     """Looks at a head that is not complete yet, of which `searched` bytes were looked at before. Raises RefusedRequestError when
-    it cannot become one, so that whoever speaks another protocol is told at once."""
+    it cannot become one, so that a client of another protocol is refused at once."""
     if not _NAME.match(chr(beginning[0])) and not beginning.startswith(b"\r"):
         raise RefusedRequestError(400, "this is not HTTP")
     line_feed = beginning.find(b"\n", searched)

@@ -31,7 +31,7 @@ class Limits(NamedTuple):
     """Bytes of requests that have come and are not answered, of all connections together. Whoever has waited longest with an
     incomplete request makes room."""
     connections: int = 4096
-    """At once, but no more than three quarters of the process's descriptors. Whoever has asked nothing for longest makes room."""
+    """At once, but no more than three quarters of the process's descriptors. The longest idle makes room."""
 
 
 def connections_at_once(limits: Limits) -> int:

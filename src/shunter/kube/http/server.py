@@ -69,7 +69,7 @@ class HttpServer:
         self._watch = asyncio.get_running_loop().create_task(self._cut_overdue())
 
     async def stop(self, seconds: float) -> None:
-        """Takes no more connections, lets the requests under way be answered, for so long, and closes the connections."""
+        """Accepts no more connections, waits that long for requests in progress, and closes the connections."""
         if self._listener is not None:
             self._listener.close()
         if self._watch is not None:

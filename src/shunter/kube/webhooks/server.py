@@ -32,7 +32,7 @@ MAX_BODY = 8 * 2**20
 """Bytes of one review: an update carries two objects of up to 1.5 MiB and is JSON inside JSON."""
 
 STOP_SECONDS = 10.0
-"""For the requests under way when the server stops."""
+"""For requests in progress when the server stops."""
 
 LIMITS = Limits(body=MAX_BODY)
 
@@ -131,7 +131,7 @@ Handler = Callable[[AdmissionRequest], AdmissionResponse | Awaitable[AdmissionRe
 
 
 class WebhookMetrics(Protocol):
-    """What is worth counting about requests, by path; times are seconds."""
+    """Metrics of requests, by path; times are seconds."""
 
     def began(self, path: str) -> None:
         """Called for each request to a path that is served, before its body is looked at."""
@@ -178,7 +178,7 @@ class WebhookServer:
         self._server = server
 
     async def stop(self) -> None:
-        """Answers the requests under way and closes."""
+        """Answers the requests in progress and closes."""
         if self._server is not None:
             server, self._server = self._server, None
             await server.stop(STOP_SECONDS)

@@ -73,7 +73,7 @@ class Plugin:
         return []
 
     def secrets(self, model: Model) -> Mapping[Companion, Callable[[bytes], Json]]:
-        """Wanted Secrets, and how each is made from random bytes. Whoever made one of that name, it is left as it is."""
+        """The desired Secrets, and how each is made from random bytes. An existing one of that name is left unchanged."""
         return {}
 
     def priority_classes(self, pod_groups: PodGroupPolicy | None, template: Json) -> list[str]:

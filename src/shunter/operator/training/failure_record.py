@@ -1,6 +1,6 @@
 """What failed in a job's pods, which the status keeps: soon they may be gone.
 
-Apart from `failures`: whoever only asks for the pods of a job, as a conversion does, waits for no import of what diagnoses them.
+Apart from `failures`, so that what only needs the pods of a job, such as a conversion, does not import the diagnosis.
 """
 
 from __future__ import annotations

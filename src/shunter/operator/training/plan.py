@@ -23,7 +23,7 @@ DEADLINE_EXCEEDED = "Job {name} has failed because it was active longer than spe
 
 
 def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
-    """What the operator writes about this job now."""
+    """What the operator writes for this job now."""
     job, children = observed.job, observed.children
     if job.metadata.deletion_timestamp is not None:
         return NOTHING
@@ -55,7 +55,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
 def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, now: datetime) -> Plan:
     """Events about a refused write. If it was of a pod, a service or a prerequisite, the status is still updated, unlike
     upstream's; after other refusals it stays as it is."""
-    told, write = framework.refused(observed.job, failure), failure.write
+    events, write = framework.refused(observed.job, failure), failure.write
     status = None
     is_prerequisite = prerequisites.is_prerequisite(write)
     if is_prerequisite and not prerequisites.has_started(observed):
@@ -64,25 +64,25 @@ def plan_failure(framework: AnyFramework, observed: Observed, failure: Failure, 
         planned = plan(framework, observed, now)
         status = _without_start(planned.status) if planned.status and not observed.children.pods else planned.status
         if status and status.desired != status.observed:
-            told = (*planned.events, *told)
-    return Plan(status=status, events=told)
+            events = (*planned.events, *events)
+    return Plan(status=status, events=events)
 
 
 def _without_start(status: StatusWrite) -> StatusWrite:
-    """A job of which no pod was made has not started."""
+    """The same without a startTime: a job without pods has not started."""
     desired = {field: value for field, value in status.desired.items() if field != "startTime" or field in status.observed}
     return msgspec.structs.replace(status, desired=desired)
 
 
 def _suspended(framework: AnyFramework, observed: Observed, progress: Progress) -> Plan:
-    """The job is stopped, and resumed when none of its pods is left: each time the status says so before anything is deleted or
-    made. So whoever looks next, after whatever became of this look, knows why pods end, and counts none of them."""
+    """Stops the job, and resumes it when none of its pods is left. The status is written before any pod is deleted or created, so
+    that the next reconcile knows why pods end, and counts none of them, even if this one was interrupted."""
     job, children = observed.job, observed.children
     if not progress.status.is_true("Suspended"):
         if (ended := suspend.ended_before(framework, observed, progress)) is not None:
             return _written(ended)
-        group, told = _without_gang(observed, progress, is_news=True)
-        return _written(suspend.suspended(progress if group else told, job.name))
+        group, noted = _without_gang(observed, progress, is_news=True)
+        return _written(suspend.suspended(progress if group else noted, job.name))
     if not job.run_policy.suspend and not children.pods:
         return _written(suspend.resumed(progress, job.name))
     group, progress = _without_gang(observed, progress, is_news=False)
@@ -108,7 +108,7 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
     writes, progress = framework.sync_replicas(observed, progress)
     progress = judged(framework, job, scale_in.evidence(children), progress)
     if not progress.status.is_finished and progress.has_more_failures:
-        # The status first: once a failed pod is gone, nothing else tells that it failed.
+        # The status first: once a failed pod is gone, nothing else shows that it failed.
         writes = [write for write in writes if not isinstance(write, Delete)]
     writes, is_over = prerequisites.in_order(observed, before, writes), progress.status.is_finished
     is_new = progress.status.start_time is None and not children.pods
@@ -116,7 +116,7 @@ def _running(framework: AnyFramework, observed: Observed, progress: Progress, re
         progress = progress.started(_first_creation(children))
         remaining = deadline.remaining(msgspec.structs.replace(job, status=progress.status), progress.now)
     if is_over and not is_new:
-        # What is missing of a job that is over would run on, or, where it is refused, hold up the word that the job is over.
+        # A pod created after the end of the job would run on; if it were refused, the end would not be recorded.
         writes = [write for write in writes if not isinstance(write, Create)]
     planned = _written(progress, writes, None if is_over else remaining)
     return msgspec.structs.replace(planned, may_status_wait=is_new and not is_over and not progress.has_new_failures)
@@ -128,7 +128,7 @@ def _first_creation(children: Children) -> datetime | None:
 
 
 def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -> Plan:
-    """What the clean-up policy says goes; when its time is over the job itself."""
+    """Deletes what cleanPodPolicy says, and the job itself when ttlSecondsAfterFinished has passed."""
     job, children = observed.job, observed.children
     remaining = ttl.remaining(job, progress.now)
     if remaining is not None and remaining <= 0:
@@ -144,13 +144,13 @@ def _finished(framework: AnyFramework, observed: Observed, progress: Progress) -
 
 
 def _over_limit(observed: Observed, progress: Progress, message: str) -> Plan:
-    """The job has failed for good; its pods are a matter of the clean-up."""
+    """Fails the job; later reconciles delete its pods as cleanPodPolicy says."""
     group, progress = _without_gang(observed, progress, is_news=True)
     return _written(progress.failed(message, "Normal"), group)
 
 
 def _without_gang(observed: Observed, progress: Progress, *, is_news: bool) -> tuple[list[Delete], Progress]:
-    """The group's deletion, and the job told so."""
+    """Deletes the PodGroup, with the events about it."""
     if observed.gang is None:
         return [], progress
     writes, notes = gang.release(observed.job, observed.gang, is_news=is_news)

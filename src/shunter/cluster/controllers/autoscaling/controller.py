@@ -65,7 +65,7 @@ class AutoscalerLoop:
                 except ApiError as error:
                     log.warning("autoscaler %s: %s", key, error.message)
                 except Exception:
-                    log.exception("autoscaler %s failed by a bug of ours", key)
+                    log.exception("internal error while reconciling autoscaler %s", key)
             await asyncio.sleep(self._period)
 
     async def _look(self, key: Key, autoscaler: Autoscaler, discovery: Discovery) -> None:

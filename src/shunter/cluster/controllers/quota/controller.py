@@ -56,7 +56,7 @@ class QuotaLoop:
                 except ApiError as error:
                     log.warning("quotas of %s: %s", namespace, error.message)
                 except Exception:
-                    log.exception("quotas of %s failed by a bug of ours", namespace)
+                    log.exception("internal error while reconciling the quotas of %s", namespace)
             await asyncio.sleep(max(PERIOD, SHARE * (time.monotonic() - started)))
 
     async def _look(self, namespace: str, discovery: Discovery) -> None:

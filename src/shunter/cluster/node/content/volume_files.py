@@ -136,7 +136,7 @@ def write_files(directory: Path, files: Files, *, group: int | None = None, own:
         # A full disk: what the volume shows stays, and no half of it takes room.
         shutil.rmtree(directory / fresh, ignore_errors=True)
         raise
-    # Whoever was killed here before us has left one.
+    # A process that was killed here has left one.
     (directory / _NEXT).unlink(missing_ok=True)
     os.symlink(fresh, directory / _NEXT)
     os.replace(directory / _NEXT, data)

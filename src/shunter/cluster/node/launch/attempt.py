@@ -2,7 +2,7 @@
 
 spec.json    what to run; written by the agent before it asks the launcher
 state.json   what became of it; replaced as a whole by the supervisor at start and at exit
-events       FIFO. Whoever holds its write end may run this attempt, and nobody else: the agent makes the only one and hands it
+events       FIFO. Only the process that holds its write end may run this attempt: the agent makes the only one and hands it
              to the launcher, which hands it to the supervisor. A dot means "state.json changed", a line of JSON is the content
              that a full disk does not take, end of file means "nobody runs this attempt, now or ever". So a restarted agent
              needs no pid to know what is alive, and nothing runs twice.

@@ -136,7 +136,7 @@ class PodWorker:
         return NetworkPod(metadata.uid, metadata.namespace, metadata.name, metadata.labels, address, named_ports(spec))
 
     def measured(self) -> list[MeasuredContainer]:
-        """The containers that run, for whoever measures them."""
+        """The running containers, to be measured."""
         metadata = self._pod.metadata
         found = []
         for name, state in self._containers.states.items():

@@ -1,4 +1,4 @@
-"""Level `plain`: Python's Kubernetes clients find the pod's service account, though nothing can be mounted at its place.
+"""Lets Python's Kubernetes clients find the pod's service account at level `plain`, where nothing can be mounted at its path.
 
 They read `/var/run/secrets/kubernetes.io/serviceaccount` whatever their environment says, and JAX asks them in every process that
 has KUBERNETES_SERVICE_HOST, even when it is told who its peers are. So interpreters of pods get a `sitecustomize`. It changes two
@@ -67,7 +67,7 @@ def write_sitecustomize(directory: Path) -> None:
 
 
 def account_variables(mounts: Iterable[Mount], directory: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """What a container's environment gets besides; nothing where no token is mounted at its usual place."""
+    """Further environment variables of a container; none if no token is mounted at the usual path."""
     source = next((mount.source for mount in mounts if mount.target == str(SERVICE_ACCOUNT)), None)
     if source is None:
         return {}

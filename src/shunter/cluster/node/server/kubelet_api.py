@@ -78,7 +78,7 @@ class KubeletServer:
             ) from error
 
     async def stop(self) -> None:
-        """Cuts all streams; other requests under way have a second to be answered."""
+        """Cuts all streams; other requests in progress have a second to be answered."""
         await self._streams.stop()
         await self._server.stop(_SHUTDOWN_SECONDS)
 

@@ -51,7 +51,7 @@ class Pods(Protocol):
 
 
 class StreamServer:
-    """Answers requests of these paths, once whoever sent them is allowed to."""
+    """Answers requests of these paths, once their sender is authorized."""
 
     def __init__(self, launcher: Launcher, pods: Pods) -> None:
         self._launcher = launcher

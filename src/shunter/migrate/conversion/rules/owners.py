@@ -1,4 +1,4 @@
-"""Who made the job, or looks after it: a copy beside it would be made again, or taken away, by whoever that is."""
+"""Who made the job, or manages it: they would recreate or remove a copy beside it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Experiments of Katib: when a trial is over is said by conditions of its job, in words of the job's kind.
+"""Experiments of Katib: expressions over the conditions of its job define when a trial is over.
 
-For jobs of v1 Katib itself says what the Experiment leaves out; for TrainJobs it knows no defaults (Katib 0.18,
-experiment_defaults.go), so the result says it.
+Katib has defaults of these expressions for v1 jobs, and none for TrainJobs (Katib 0.18, experiment_defaults.go), so the result
+states them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def in_terms_of_train_jobs(condition: str) -> str:
 
 
 def findings(embedded: Iterable[Embedded]) -> Iterator[Finding]:
-    """Conditions of the trials that are converted which their TrainJobs will not meet."""
+    """One for each expression of a converted trial that tests no condition of a TrainJob."""
     for found in embedded:
         if found.is_text or not is_trial(found):
             continue
@@ -63,5 +63,5 @@ def findings(embedded: Iterable[Embedded]) -> Iterator[Finding]:
 
 
 def is_trial(found: Embedded) -> bool:
-    """Whether it is the job that an Experiment of Katib makes its trials of."""
+    """Whether it is the trial job of a Katib Experiment."""
     return found.host.kind == KIND and found.path[:-1] == TRIAL_TEMPLATE

@@ -38,7 +38,7 @@ class ReportingPods:
         if lookup is None:
             lookup = self._lookups_under_way[pod] = asyncio.create_task(self._owner(pod))
             lookup.add_done_callback(lambda _: self._lookups_under_way.pop(pod))
-        # Whoever goes away must not take the answer from the others who wait for it.
+        # A client that disconnects must not cancel the lookup for the others that wait for it.
         return await asyncio.shield(lookup)
 
     async def _owner(self, pod: Pod) -> str | None:

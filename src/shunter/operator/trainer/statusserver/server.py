@@ -1,6 +1,6 @@
-"""The HTTPS server: one path, answers as upstream's (Trainer v2.3 `pkg/statusserver`, 5.1).
+"""The HTTPS server for progress reports: one path, the answers of upstream's (Trainer v2.3 `pkg/statusserver`).
 
-Checked in this order: the length that is announced, path and method, the token, the body. Every refusal is a Status without kind.
+Checked in this order: Content-Length, path and method, token, body. Every refusal is a Status without kind.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ TOO_MANY = Refusal(429, "TooManyRequests", "Too many reports of this job", (("Re
 
 
 class StatusMetrics(Protocol):
-    """What is worth counting."""
+    """Metrics of answers."""
 
     def answered(self, code: int, seconds: float) -> None:
-        """An answer with this HTTP code after so many seconds. Refusals before the body is taken are not told."""
+        """An answer with this HTTP code after so many seconds. Refusals before the body is read are not counted."""
 
 
 class StatusServer:
-    """Serves on one address. `tls` shows the certificate that is current."""
+    """Serves on one address, with the current certificate of `tls`."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class StatusServer:
         self._server = server
 
     async def run(self) -> None:
-        """Serves until cancelled; for `Manager.background`. What is acknowledged is written before it returns."""
+        """Serves until cancelled; for `Manager.background`. Acknowledged reports are written before it returns."""
         if self._server is None:
             await self.start()
         try:
@@ -117,15 +117,15 @@ class StatusServer:
             await self.stop()
 
     async def stop(self) -> None:
-        """Takes no more reports, gives those under way `STOP_SECONDS`, and has the writer write what is acknowledged. Nothing
-        when it does not listen."""
+        """Accepts no more reports, waits up to `STOP_SECONDS` for those in progress, and writes the acknowledged ones. Does
+        nothing if the server does not listen."""
         if self._server is not None:
             server, self._server = self._server, None
             await server.stop(STOP_SECONDS)
             await self._writer.close()
 
     def why_not_ready(self) -> str:
-        """For /readyz."""
+        """Why /readyz fails; empty while the server listens."""
         return "" if self._server is not None else "the status server does not listen"
 
     async def _accepts(self, request: Request) -> Response | None:
@@ -143,14 +143,14 @@ class StatusServer:
         except RefusedError as error:
             response = _refused(error.refusal)
         except Exception:
-            log.exception("a report failed by a bug of ours")
+            log.exception("internal error while handling a report")
             response = _refused(BUG)
         if self._metrics:
             self._metrics.answered(response.status, time.monotonic() - started)
         return response
 
     async def _reported(self, request: Request) -> Json:
-        """What the request is answered with. Raises RefusedError."""
+        """The body of the answer. Raises RefusedError."""
         key = await self._reported_job(request)
         if not self._rates.allows(key):
             raise RefusedError(TOO_MANY)
@@ -206,7 +206,7 @@ class StatusServer:
 
 
 class _Bucket(NamedTuple):
-    left: float
+    tokens: float
     at: float
 
 
@@ -225,9 +225,9 @@ class Rates:
         now = self._clock()
         self._sweep(now)
         bucket = self._buckets.get(key, _Bucket(self._most, now))
-        left = min(bucket.left + (now - bucket.at) * self._rate, self._most)
-        self._buckets[key] = _Bucket(left - 1 if left >= 1 else left, now)
-        return left >= 1
+        tokens = min(bucket.tokens + (now - bucket.at) * self._rate, self._most)
+        self._buckets[key] = _Bucket(tokens - 1 if tokens >= 1 else tokens, now)
+        return tokens >= 1
 
     def _sweep(self, now: float) -> None:
         full_after = self._most / self._rate
@@ -241,5 +241,5 @@ def _answer(code: int, body: Json, headers: Headers = ()) -> Response:
 
 
 def _refused(refusal: Refusal) -> Response:
-    said = {"status": "Failure", "message": refusal.message, "reason": refusal.reason, "code": refusal.code}
-    return _answer(refusal.code, {"metadata": {}, **said}, refusal.headers)
+    status = {"status": "Failure", "message": refusal.message, "reason": refusal.reason, "code": refusal.code}
+    return _answer(refusal.code, {"metadata": {}, **status}, refusal.headers)

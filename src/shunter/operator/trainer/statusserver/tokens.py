@@ -25,7 +25,7 @@ from shunter.operator.trainer.statusserver.pods import ReportingPods
 GOOD_SECONDS = 120.0
 BAD_SECONDS = 10.0
 MOST_AT_ONCE = 32
-"""Reviews under way."""
+"""Reviews in progress."""
 
 
 class _Bearer(NamedTuple):
@@ -64,7 +64,7 @@ class TokenReviewer:
                 self._review(digest, token, namespace, expected_audience)
             )
             review.add_done_callback(lambda _: self._reviews_under_way.pop(digest))
-        # Whoever goes away must not take the answer from the others who wait for it.
+        # A client that disconnects must not cancel the review for the others that wait for it.
         return await asyncio.shield(review)
 
     async def _review(self, digest: bytes, token: str, namespace: str, expected_audience: str) -> _Bearer | None:

@@ -143,7 +143,7 @@ class MPI:
             progress = progress.failed(message, "Warning")
         writes: list[Write] = []
         if job.status.is_true("Restarting"):
-            # The state first: once the pod is gone, nothing else tells of the restart.
+            # The state first: once the pod is gone, nothing else shows the restart.
             writes += [deletion(job, PODS, pod) for pod in again]
         if not members.is_done:
             made, progress = replica_sync.writes(observed, members, self._kubectl_delivery_image, progress)

@@ -1,4 +1,4 @@
-"""What a write of a Job's status may say: whoever manages a Job must keep to the life of a Job.
+"""What a write of a Job's status may say: what manages a Job must keep to its life cycle.
 
 A rule about a field is checked only when the write changes what it is about, so that other writes to a broken status go through.
 Source: k8s.io/kubernetes 1.36 `registry/batch/job` status strategy, `apis/batch/validation`.

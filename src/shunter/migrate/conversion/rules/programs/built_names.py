@@ -51,7 +51,7 @@ _NO_NAME = "(?!)"
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once."""
+    """Reports each text once."""
     roles = [role.lower() for role in draft.job.replicas]
     for programs in all_programs(draft):
         if not has_any(programs, roles):

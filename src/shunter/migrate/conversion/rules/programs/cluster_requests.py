@@ -103,7 +103,7 @@ _ASKED = (scan_text.LABEL, scan_text.REQUEST, scan_text.COMMAND, scan_text.CONDI
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once for each thing that it asks for."""
+    """Reports each text once for each thing that it asks for."""
     asked = [topic for topic in _ASKED if topic is not scan_text.LABEL or not draft.options.v1_labels]
     rules = [rule for rule in scan_text.RULES if rule.topic in asked]
     for programs in all_programs(draft):

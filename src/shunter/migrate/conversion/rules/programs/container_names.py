@@ -46,7 +46,7 @@ directory of files is."""
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once for each name."""
+    """Reports each text once for each name."""
     container = draft.job_kind.container
     of_container = _container_pattern(re.escape(container))
     of_pod = late_pattern(_log_pattern(re.escape(draft.job.name), "|".join(map(str.lower, draft.job.replicas))))

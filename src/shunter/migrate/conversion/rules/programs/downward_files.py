@@ -20,7 +20,7 @@ _MOST_PODS = 8
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once for each file."""
+    """Reports each text once for each file."""
     for programs in all_programs(draft):
         for path, field in _files(programs):
             for text, spot in programs.texts:

@@ -39,7 +39,7 @@ _OF_V1 = {
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once."""
+    """Reports each text once."""
     if draft.kind != KIND.resource.kind:
         return
     told = {finding.topic.id for finding in draft.findings}

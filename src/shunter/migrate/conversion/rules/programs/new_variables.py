@@ -93,7 +93,7 @@ _JOINT = late_pattern(r"""["']\s*\+?\s*["']""")
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once for each variable."""
+    """Reports each text once for each variable."""
     for programs in all_programs(draft):
         new = only_in_v2(draft, programs)
         _look_at_sources(draft, programs, new)

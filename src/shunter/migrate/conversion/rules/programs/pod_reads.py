@@ -89,7 +89,7 @@ _RANKS = {
 
 
 def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
-    """Tells of every program that reads a name which changes. `train_job` and `runtime` are the result."""
+    """Reports every program that reads a name which changes. `train_job` and `runtime` are the result."""
     values: PodValues | None = None
     is_asked = False
     for programs in all_programs(draft):

@@ -103,7 +103,7 @@ class _Given(NamedTuple):
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once, where workers served ssh before."""
+    """Reports each text once, where workers served ssh before."""
     if "mpi" not in draft.ml_policy or not serves_ssh(draft):
         return
     names = frozenset(host.partition(".")[0] for host in draft.hosts)

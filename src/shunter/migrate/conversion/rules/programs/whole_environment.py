@@ -52,7 +52,7 @@ _INSERTS = late_pattern(r"\$[\w{(]")
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once for each use."""
+    """Reports each text once for each use."""
     for programs in all_programs(draft):
         for use, pattern in _USES.items():
             for text, spot in programs.texts:

@@ -47,7 +47,7 @@ _FUNCTION = late_pattern(r"\b(?:def|function|sub)\s+([A-Za-z_][\w-]*)|([A-Za-z_]
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once."""
+    """Reports each text once."""
     if draft.kind != KIND.resource.kind:
         return
     for programs in all_programs(draft):

@@ -87,7 +87,7 @@ class _LookUp(NamedTuple):
 
 
 def apply(draft: Draft) -> None:
-    """Tells of each text once: of a look-up that decides a number, or else of the first."""
+    """Reports one look-up of each text: one that decides a number, or else the first."""
     for programs in all_programs(draft):
         for text, spot in programs.texts:
             if not _MAY_LOOK_UP.search(text):
@@ -97,9 +97,9 @@ def apply(draft: Draft) -> None:
                 continue
             found = next((one for one in look_ups if one.number), look_ups[0])
             path, offset = place(programs, spot, spot.offset(found.start))
-            says = _message(draft, programs, quoted(text, found.start, spot, with_number=True), found)
+            message = _message(draft, programs, quoted(text, found.start, spot, with_number=True), found)
             topic, of_mpi = (COUNTS, f"{_OF_MPI} {_ACCEPT}") if found.number else (PEERS, _OF_MPI)
-            draft.report(topic, path, says, remedy=of_mpi if _is_mpi(draft) else "", offset=offset)
+            draft.report(topic, path, message, remedy=of_mpi if _is_mpi(draft) else "", offset=offset)
 
 
 def _message(draft: Draft, programs: Programs, line: str, look_up: _LookUp) -> str:
@@ -152,7 +152,7 @@ def _is_parameter(text: Text, word: str) -> bool:
 
 
 def _function_around(code: str, place: int) -> str:
-    """The name of the function that was begun last before the place."""
+    """The name of the last function that begins before the place."""
     begin = code.rfind("def ", max(place - _LONGEST_FUNCTION, 0), place)
     found = re.match(r"def\s+(\w+)", code[begin:place]) if begin >= 0 else None
     return found[1] if found else ""
