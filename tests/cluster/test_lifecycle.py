@@ -1,5 +1,6 @@
 """What `up` prepares and refuses before any process is started."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -97,6 +98,23 @@ def test_a_cluster_comes_up_although_another_program_takes_its_port_first(
             lifecycle.stop(state)
 
 
+def test_a_look_at_the_lock_is_not_taken_for_a_supervisor(tmp_path: Path) -> None:
+    state = prepared(tmp_path)
+    state.record.write_text('{"server": "https://127.0.0.1:1", "supervisor": 1}')
+    seen: list[bool] = []
+    with open(state.lock, "ab"), pytest.MonkeyPatch.context() as patches:
+        flock = fcntl.flock
+
+        def with_another_look(handle: IO[bytes], operation: int) -> None:
+            flock(handle, operation)
+            patches.undo()
+            seen.append(state.is_locked())
+
+        patches.setattr(fcntl, "flock", with_another_look)
+        seen.append(state.is_locked())
+    assert seen == [False, False]
+
+
 def test_without_a_supervisor_there_is_no_record(tmp_path: Path) -> None:
     state = prepared(tmp_path)
     state.record.write_text('{"server": "https://127.0.0.1:1", "supervisor": 1}')
@@ -163,12 +181,12 @@ def test_a_start_on_a_full_disk_says_so_and_breaks_nothing(small_disk: SmallDisk
     assert lifecycle.prepare(state, lifecycle.Options(state.root)).server == first.server
 
 
-def supervised(state: StateDir, script: str) -> subprocess.Popen[bytes]:
+def supervised(state: StateDir, script: str, gate: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
     """A supervisor with one child."""
     state.create()
     child = {"name": "agent", "argv": ["sh", "-c", script]}
     state.launch.write_text(json.dumps({"children": [child], "record": {"server": "https://127.0.0.1:1"}}))
-    return subprocess.Popen([sys.executable, "-I", "-S", supervisor.__file__, str(state.root)])
+    return subprocess.Popen([sys.executable, "-I", "-S", supervisor.__file__, str(state.root)], stdin=gate)
 
 
 def agent(state: StateDir) -> tuple[int, int]:
@@ -213,6 +231,61 @@ def test_what_cannot_be_recorded_now_is_recorded_later(tmp_path: Path) -> None:
     finally:
         running.terminate()
         assert running.wait(10) == 0
+
+
+@pytest.mark.integration
+def test_a_stopped_cluster_has_no_supervisor_left(tmp_path: Path) -> None:
+    """Also one that takes its time between giving up the lock and its end."""
+    state = StateDir(tmp_path)
+    state.create()
+    script = """
+import fcntl, json, os, signal, sys, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+with open("lock", "ab") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with open("cluster.json", "w") as record:
+        json.dump({"server": "https://127.0.0.1:1", "supervisor": os.getpid()}, record)
+    signal.sigwait([signal.SIGTERM])
+time.sleep(0.3)
+"""
+    running = subprocess.Popen([sys.executable, "-I", "-S", "-c", script], cwd=state.root)
+    try:
+        until(lambda: state.read_record() is not None)
+        assert lifecycle.stop(state)
+        assert not is_running(running.pid)
+    finally:
+        running.kill()
+        running.wait()
+
+
+@pytest.mark.integration
+def test_a_supervisor_whose_start_was_killed_at_once_is_stopped(tmp_path: Path) -> None:
+    state = StateDir(tmp_path)
+    with lifecycle.alone(state) as gate:
+        running = supervised(state, "exec sleep 600", gate)
+    try:
+        assert lifecycle.stop(state)
+        assert not is_running(running.pid)
+    finally:
+        running.kill()
+        running.wait()
+
+
+@pytest.mark.integration
+def test_a_supervisor_that_could_not_write_down_who_it_is_is_stopped_as_soon_as_it_can(tmp_path: Path) -> None:
+    state = StateDir(tmp_path)
+    (tmp_path / "cluster.json.new").mkdir()
+    with lifecycle.alone(state) as gate:
+        running = supervised(state, "exec sleep 600", gate)
+    try:
+        with pytest.raises(EnvironmentProblem, match=r"the supervisor of .* did not stop within 0 s.*pgrep -f"):
+            lifecycle.stop(state, timeout=0)
+        (tmp_path / "cluster.json.new").rmdir()
+        assert lifecycle.stop(state)
+        assert not is_running(running.pid)
+    finally:
+        running.kill()
+        running.wait()
 
 
 @pytest.mark.integration

@@ -4,6 +4,7 @@ Three processes that meet only over HTTP: the API server, the operator, and the 
 
 apiserver/, controllers/, node/    see there; agent.py: the process of the latter two
 lifecycle.py, supervisor.py    `up` and `down`; the process that keeps the others alive, and ends with the state directory
+supervisor_end.py              how `down` ends it
 credentials.py                 keys, certificates, tokens and kubeconfigs of a cluster
 state_dir.py, disk_space.py, free_ports.py    where it keeps everything; the warning when the disk is nearly full; ports
 target.py, namespaces.py       which cluster is meant when none is named; a namespace that is named is created
@@ -11,5 +12,5 @@ image_builds.py                `images build`: environments that stand for image
 mlflow_server.py, mlflow_start.py    its MLflow server
 local_path.py, enforced_policies.py, dial_errors.py    marks of volumes; of NetworkPolicies; why no connection came about
 
-Tests: tests/cluster; supervisor.py in test_lifecycle.py there.
+Tests: tests/cluster; supervisor.py and supervisor_end.py in test_lifecycle.py there.
 """

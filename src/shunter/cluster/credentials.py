@@ -37,7 +37,7 @@ def prepare_credentials(state: StateDir, port: int) -> None:
         write_private(state.operator_certificate / "ca.crt", pair.certificate)
         write_private(state.operator_certificate / "tls.key", issued.key)
         write_private(operator, issued.certificate)
-    tokens: dict[str, Json] = msgspec.json.decode(state.tokens.read_bytes()) if state.tokens.exists() else {}
+    tokens = known_tokens(state)
     by_user = {entry["user"]: token for token, entry in tokens.items()}
     for component in COMPONENTS:
         if component not in by_user:
@@ -49,6 +49,14 @@ def prepare_credentials(state: StateDir, port: int) -> None:
         path = state.kubeconfig if component == "admin" else state.component_kubeconfig(component)
         config = kubeconfig(f"https://{HOST}:{port}", certificate, component, by_user[component])
         write_private(path, msgspec.json.format(msgspec.json.encode(config)) + b"\n")
+
+
+def known_tokens(state: StateDir) -> dict[str, Json]:
+    """Those of the last start; none at the first, and where the file is damaged, as it may be after a loss of power."""
+    try:
+        return msgspec.json.decode(state.tokens.read_bytes(), type=dict[str, Json])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return {}
 
 
 def kubeconfig(server: str, authority: bytes, user: str, token: str) -> Json:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
-import signal
 import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -25,6 +23,7 @@ from shunter.cluster import mlflow_server, supervisor
 from shunter.cluster.credentials import HOST, STATUS_SERVER_NAME, prepare_credentials
 from shunter.cluster.free_ports import free_port, is_free
 from shunter.cluster.state_dir import Record, StateDir, default_state_dir, write_private
+from shunter.cluster.supervisor_end import end_supervisor
 from shunter.errors import EnvironmentProblem
 
 DEFAULT_FEATURE_GATES = "TrainJobStatus=true"
@@ -82,8 +81,8 @@ def start(options: Options, *, foreground: bool = False) -> StartedCluster:
     begun = time.monotonic()
     state = StateDir(options.state_dir.absolute())
     state.create()
-    with alone(state):
-        return start_alone(state, options, begun, foreground)
+    with alone(state) as gate:
+        return start_alone(state, options, begun, foreground, gate)
 
 
 def start_default(*, warm: tuple[str, ...] = ()) -> str:
@@ -93,16 +92,18 @@ def start_default(*, warm: tuple[str, ...] = ()) -> str:
 
 
 @contextlib.contextmanager
-def alone(state: StateDir) -> Iterator[None]:
-    """While no other `start` or `stop` is between looking and acting."""
-    with open(state.root / "start.lock", "ab") as gate:
+def alone(state: StateDir) -> Iterator[BinaryIO]:
+    """While no other `start` or `stop` is between looking and acting: for as long as anybody has the open file that it gives."""
+    with contextlib.ExitStack() as opened:
+        with state.explained():
+            gate = opened.enter_context(open(state.root / "start.lock", "ab"))
         fcntl.flock(gate, fcntl.LOCK_EX)
-        yield
+        yield gate
 
 
-def start_alone(state: StateDir, options: Options, begun: float, foreground: bool) -> StartedCluster:
-    """`start` for a caller in `alone`; `begun` is the moment, by time.monotonic, from which the seconds count. When another
-    program takes one of the chosen ports, others are tried, twice at most."""
+def start_alone(state: StateDir, options: Options, begun: float, foreground: bool, gate: BinaryIO) -> StartedCluster:
+    """`start` for a caller in `alone`, which gave it the `gate`; `begun` is the moment, by time.monotonic, from which the seconds
+    count. When another program takes one of the chosen ports, others are tried, twice at most."""
     if record := state.read_record():
         if options.port and not record.server.endswith(f":{options.port}"):
             raise EnvironmentProblem(
@@ -115,7 +116,7 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
         with state.explained():
             record = prepare(state, options)
         try:
-            found = launch(state, record, foreground)
+            found = launch(state, record, foreground, gate)
         except EnvironmentProblem:
             # Another program took a port before the component that it was chosen for: with others it comes up.
             if not may_repeat or all(is_free(port) for port in chosen_ports(record)):
@@ -125,11 +126,14 @@ def start_alone(state: StateDir, options: Options, begun: float, foreground: boo
     return StartedCluster(state, found, already=False, seconds=time.monotonic() - begun)
 
 
-def launch(state: StateDir, record: Record, foreground: bool) -> Record:
-    """The record that the supervisor wrote, once all of what is prepared answers; else all of it is stopped again."""
+def launch(state: StateDir, record: Record, foreground: bool, gate: BinaryIO) -> Record:
+    """The record that the supervisor wrote, once all of what is prepared answers; else all of it is stopped again.
+
+    The supervisor has the `gate` too, until it has written who it is: no `stop` overlooks it, even if we are killed meanwhile.
+    """
     process = subprocess.Popen(  # it has its own session in the background, so Ctrl-C here does not reach it
         [sys.executable, "-I", "-S", supervisor.__file__, str(state.root)],
-        stdin=subprocess.DEVNULL,
+        stdin=gate,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=not foreground,
@@ -187,20 +191,10 @@ def stop(state: StateDir, *, timeout: float = 60.0) -> bool:
 
 def stop_alone(state: StateDir, timeout: float) -> bool:
     """`stop` for a caller in `alone`. Raises EnvironmentProblem when the supervisor does not end within `timeout` seconds."""
-    record = state.read_record()
-    if record is None:
+    if not state.is_locked():
         teardown_leftovers(state)
         return False
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(record.supervisor, signal.SIGTERM)
-    deadline = time.monotonic() + timeout
-    while state.is_locked():
-        if time.monotonic() > deadline:
-            raise EnvironmentProblem(
-                f"the supervisor (pid {record.supervisor}) of {state.root} did not stop within {timeout:.0f} s.",
-                f"See {state.logs}, then end it with `kill -9 {record.supervisor}` and run `shunter down` again.",
-            )
-        time.sleep(0.02)
+    end_supervisor(state, timeout)
     return True
 
 

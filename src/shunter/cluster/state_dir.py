@@ -162,8 +162,8 @@ class StateDir(NamedTuple):
     def is_locked(self) -> bool:
         """Whether a supervisor is alive on this directory (the kernel drops its lock however it ends)."""
         with self.explained(), contextlib.suppress(FileNotFoundError, NotADirectoryError), open(self.lock, "rb") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:  # shared, so that two who look at the same time do not take each other for a supervisor
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
         return False

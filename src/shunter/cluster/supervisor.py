@@ -1,7 +1,9 @@
 """Keeps the three processes of an embedded cluster alive. Run by path with `python -I -S`: standard library only, about 10 MB.
 
-    supervisor.py STATE_DIR
+    supervisor.py STATE_DIR < STATE_DIR/start.lock
 
+Standard input is locked by who started it, and closed once STATE_DIR/cluster.json says who it is: no other start or stop goes on
+before.
 Reads STATE_DIR/launch.json, takes STATE_DIR/lock, starts the children, starts one again when it dies, and writes
 STATE_DIR/cluster.json whenever something changes. SIGUSR1 starts children that were added to launch.json since. SIGTERM or
 SIGINT stops the children in reverse order and runs the teardown command. Within a minute after STATE_DIR was removed the children
@@ -73,6 +75,8 @@ def supervise(state_dir: str, lock: int) -> int:
     for child in children:
         child.start()
     is_recorded = recorded(state_dir, launch, children)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
     while True:
         due = [child.restart_at for child in children if child.process is None]
         timeout = max(0.0, min(due) - time.monotonic()) if due else LOOK_SECONDS
