@@ -5,7 +5,7 @@ Source: k8s.io/kubernetes 1.36 `pkg/quota/v1/evaluator/core`. Amounts are exact,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,8 @@ from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.resources import (
     CONFIG_MAPS,
+    CORE_EVENTS,
+    EVENTS,
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
     REPLICATION_CONTROLLERS,
@@ -25,6 +27,7 @@ from shunter.api.resources import (
     Resource,
 )
 from shunter.api.scheduling.pod_requests import Amounts, PodRequests, may_overcommit, requested
+from shunter.api.scheduling.storage_classes import class_of
 from shunter.api.selectors import requirement_holds
 
 COUNTED = ("configmaps", "secrets", "replicationcontrollers", "resourcequotas", "services", "persistentvolumeclaims")
@@ -37,7 +40,10 @@ _STORAGE_CLASS = ".storageclass.storage.k8s.io/"
 
 
 def usage(resource: Resource, obj: Json) -> Amounts:
-    """All that an object of the resource counts for, by the names that quotas use. ValueError for what is no quantity."""
+    """All that an object of the resource counts for, by the names that quotas use; events count for nothing. ValueError for what
+    is no quantity."""
+    if not counts(resource):
+        return {}
     found: Amounts = {count_name(resource): Fraction(1)}
     if not resource.group and resource.plural in COUNTED:
         found[resource.plural] = Fraction(1)
@@ -75,17 +81,30 @@ def resource_of(name: str) -> Resource | None:
     return next((one for one in (CONFIG_MAPS, SECRETS, REPLICATION_CONTROLLERS, RESOURCE_QUOTAS) if one.plural == plural), None)
 
 
+def counts(resource: Resource) -> bool:
+    """Whether quotas count its objects at all: events do not."""
+    return resource.namespaced and resource not in (CORE_EVENTS, EVENTS)
+
+
 def count_name(resource: Resource) -> str:
     """`count/jobs.batch`, `count/pods`."""
     return f"count/{resource.full_name}"
 
 
 def selects(quota: Json, resource: Resource, obj: Json) -> bool:
-    """Whether the object is in the quota's scopes, which only pods can be."""
+    """Whether the object is in the quota's scopes, which only pods and claims can be."""
     spec = quota["spec"]
     rules = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     rules += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    return not rules or (resource == PODS and all(_in_scope(rule, obj) for rule in rules))
+    if not rules:
+        return True
+    in_scope = {PODS: _pod_in_scope, PERSISTENT_VOLUME_CLAIMS: _claim_in_scope}.get(resource)
+    return in_scope is not None and all(in_scope(rule, obj) for rule in rules)
+
+
+def counts_update(resource: Resource, obj: Json, old: Json) -> bool:
+    """Whether an update may count for more than before: what a pod uses stays, but a deadline moves it to other scopes."""
+    return resource != PODS or _is_terminating(obj) != _is_terminating(old)
 
 
 def unspecified(pod: Json, hard: Iterable[str]) -> dict[str, list[str]]:
@@ -135,7 +154,7 @@ def _of_claim(claim: Json) -> Amounts:
     spec = claim["spec"]
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     found = {"requests.storage": parse(size)} if size is not None else {}
-    if storage_class := spec.get("storageClassName"):
+    if storage_class := class_of(claim):
         found |= {f"{storage_class}{_STORAGE_CLASS}{name}": amount for name, amount in found.items()}
         found[f"{storage_class}{_STORAGE_CLASS}persistentvolumeclaims"] = Fraction(1)
     return found
@@ -151,14 +170,14 @@ def _of_service(service: Json) -> Amounts:
     return {}
 
 
-def _in_scope(rule: Json, pod: Json) -> bool:
+def _pod_in_scope(rule: Json, pod: Json) -> bool:
     spec: dict[str, Any] = pod["spec"]
     is_best_effort: bool = pod.get("status", {}).get("qosClass") == "BestEffort"
     match rule["scopeName"]:
         case "Terminating":
-            return "activeDeadlineSeconds" in spec
+            return _is_terminating(pod)
         case "NotTerminating":
-            return "activeDeadlineSeconds" not in spec
+            return not _is_terminating(pod)
         case "BestEffort":
             return is_best_effort
         case "NotBestEffort":
@@ -166,4 +185,32 @@ def _in_scope(rule: Json, pod: Json) -> bool:
         case "PriorityClass":
             name = spec.get("priorityClassName", "")
             return requirement_holds({**rule, "key": "class"}, {"class": name} if name else {})
+        case "CrossNamespacePodAffinity":
+            return any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in _affinity_terms(spec))
     return False
+
+
+def _is_terminating(pod: Json) -> bool:
+    return "activeDeadlineSeconds" in pod["spec"]
+
+
+def _affinity_terms(spec: Json) -> Iterator[Json]:
+    for kind in ("podAffinity", "podAntiAffinity"):
+        terms = (spec.get("affinity") or {}).get(kind) or {}
+        yield from terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        for weighted in terms.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            yield weighted["podAffinityTerm"]
+
+
+def _claim_in_scope(rule: Json, claim: Json) -> bool:
+    """A claim is in all classes that it has or is about to get."""
+    if rule["scopeName"] != "VolumeAttributesClass":
+        return False
+    status = claim.get("status") or {}
+    names = {
+        claim["spec"].get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    } - {None, ""}
+    values = [{"class": str(name)} for name in names] or [{}]
+    return any(requirement_holds({**rule, "key": "class"}, one) for one in values)

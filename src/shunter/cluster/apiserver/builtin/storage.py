@@ -15,6 +15,7 @@ from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json, annotations_of, rfc3339
 from shunter.api.names import label_key_faults, subdomain_faults
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from shunter.api.scheduling.storage_classes import BETA_CLASS, class_of
 from shunter.cluster.apiserver.builtin.pod.rules import node_selector_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources
 from shunter.cluster.apiserver.builtin.typed import typed
@@ -48,6 +49,7 @@ def kinds() -> list[Kind]:
             admit=_admit_claim,
             prepare=_prepare_claim,
             validate=_claim_errors,
+            warnings=_class_warnings,
             review=_review_claim,
         ),
         typed(
@@ -84,9 +86,8 @@ def _admit_claim(claim: Json, old: Json | None, objects: Objects) -> None:
     if old is not None:
         return
     _protect(claim, "kubernetes.io/pvc-protection")
-    spec = claim["spec"]
-    if "storageClassName" not in spec and (name := _default_class_name(objects)):
-        spec["storageClassName"] = name
+    if class_of(claim) is None and (name := _default_class_name(objects)):
+        claim["spec"]["storageClassName"] = name
 
 
 def _default_class_name(objects: Objects) -> str:
@@ -132,7 +133,13 @@ def _claim_errors(claim: Json, old: Json | None) -> list[FieldError]:
         errors.append(not_supported("spec.volumeMode", spec["volumeMode"], _VOLUME_MODES))
     if old is not None:
         errors += _claim_update_errors(spec, old)
+        errors += _class_change_errors(claim, old)
     return errors
+
+
+def _class_change_errors(claim: Json, old: Json) -> list[FieldError]:
+    now, before = annotations_of(claim).get(BETA_CLASS, ""), annotations_of(old).get(BETA_CLASS, "")
+    return [] if now == before else [invalid(f"metadata.annotations.{BETA_CLASS}", now, IMMUTABLE)]
 
 
 def _claim_update_errors(spec: Json, old: Json) -> list[FieldError]:
@@ -162,7 +169,7 @@ def _review_claim(claim: Json, old: Json | None, objects: Objects) -> None:
     """Admission plugin PersistentVolumeClaimResize: a claim grows only where its class allows it."""
     if old is None or _requested(claim) <= _requested(old):
         return
-    name = claim["spec"].get("storageClassName") or ""
+    name = class_of(claim) or ""
     found = objects.get(STORAGE_CLASSES, "", name) if name else None
     if found is None or not found.get("allowVolumeExpansion"):
         raise RejectedError(
@@ -194,10 +201,17 @@ def _prepare_volume_status(volume: Json, old: Json | None) -> None:
 
 
 def _volume_warnings(volume: Json, old: Json | None, objects: Objects) -> list[str]:
-    if volume["spec"]["persistentVolumeReclaimPolicy"] != "Recycle":
+    warnings = _class_warnings(volume, old, objects)
+    if volume["spec"]["persistentVolumeReclaimPolicy"] == "Recycle":
+        said = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+        warnings.append(f"spec.persistentVolumeReclaimPolicy: {said}")
+    return warnings
+
+
+def _class_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
+    if BETA_CLASS not in annotations_of(obj):
         return []
-    said = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
-    return [f"spec.persistentVolumeReclaimPolicy: {said}"]
+    return [f'metadata.annotations[{BETA_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead']
 
 
 def _volume_errors(volume: Json, old: Json | None) -> list[FieldError]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
+from shunter.api.scheduling.storage_classes import class_of
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
@@ -48,7 +49,7 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         text("Volume", "spec.volumeName"),
         text("Capacity", _claim_capacity),
         text("Access Modes", _claim_modes),
-        text("StorageClass", "spec.storageClassName"),
+        text("StorageClass", lambda one: class_of(one) or ""),
         text("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"),
         AGE,
         wide("VolumeMode", "spec.volumeMode", "<unset>"),
@@ -60,7 +61,7 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         text("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
         text("Status", _phase),
         text("Claim", _claim_of),
-        text("StorageClass", "spec.storageClassName"),
+        text("StorageClass", lambda one: class_of(one) or ""),
         text("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"),
         text("Reason", "status.reason"),
         AGE,

@@ -112,7 +112,7 @@ class Volumes(NamedTuple):
         return tuple(self._claimed(name, self.claims.get(Key(pod.metadata.namespace, name))) for name in pod.claims)
 
     def _claimed(self, name: str, claim: Claim | None) -> PodClaim:
-        of_class = claim.spec.storage_class_name if claim is not None else None
+        of_class = claim.storage_class if claim is not None else None
         return PodClaim(name, claim, self.classes.get(Key("", of_class)) if of_class else None)
 
 

@@ -52,9 +52,9 @@ def plan(observed: Observed) -> Plan:
     volume = reserved(claim, observed.volumes) or best_match(claim, observed.volumes)
     if volume is not None:
         return _bind(claim, volume)
-    if claim.spec.storage_class_name is None and observed.default_class:
+    if claim.storage_class is None and observed.default_class:
         return Plan(writes=(_patch(claim, {"spec": {"storageClassName": observed.default_class}}),))
-    if not claim.spec.storage_class_name:
+    if not claim.storage_class:
         return _event(claim, "Normal", "FailedBinding", NO_CLASS)
     return _provision(observed)
 
@@ -112,7 +112,7 @@ def _provision(observed: Observed) -> Plan:
     not exist is served as well: manifests name the classes of other clusters."""
     claim, known = observed.claim, observed.storage_class
     if known is None and (observed.strict or not observed.directory):
-        message = f'storageclass.storage.k8s.io "{claim.spec.storage_class_name}" not found'
+        message = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
         return _event(claim, "Warning", "ProvisioningFailed", message)
     if known is not None and known.volume_binding_mode == WAIT_FOR_CONSUMER and SELECTED_NODE not in claim.metadata.annotations:
         return _event(claim, "Normal", "WaitForFirstConsumer", WAITING)
@@ -123,7 +123,7 @@ def _provision(observed: Observed) -> Plan:
     name = body["metadata"]["name"]
     message = f"Successfully provisioned volume {name}"
     if known is None:
-        message += f" on this machine: there is no StorageClass {claim.spec.storage_class_name}"
+        message += f" on this machine: there is no StorageClass {claim.storage_class}"
     succeeded = _note(claim, "Normal", "ProvisioningSucceeded", message)
     return Plan(writes=(Create(resource=PERSISTENT_VOLUMES, body=body, succeeded=succeeded),))
 
@@ -147,7 +147,7 @@ def volume_for(claim: Claim, directory: str, reclaim_policy: str) -> Json:
             "claimRef": claim_reference(claim),
             "hostPath": {"path": path, "type": "DirectoryOrCreate"},
             "persistentVolumeReclaimPolicy": reclaim_policy,
-            "storageClassName": claim.spec.storage_class_name or "",
+            "storageClassName": claim.storage_class or "",
             "volumeMode": claim.spec.volume_mode,
         },
     }

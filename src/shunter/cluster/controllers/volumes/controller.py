@@ -56,7 +56,7 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
         return claim_plan.Observed(
             claim=claim,
             volumes=(named, *found) if named is not None else found,
-            storage_class=classes.store.get(Key("", claim.spec.storage_class_name)) if claim.spec.storage_class_name else None,
+            storage_class=classes.store.get(Key("", claim.storage_class)) if claim.storage_class else None,
             default_class=default_class(classes.store.list()),
             in_use=any(pod.spec.node_name for pod in pods.store.by_index(BY_CLAIM, str(key))),
             directory=str(directory or ""),

@@ -24,7 +24,7 @@ def fits(claim: Claim, volume: Volume) -> bool:
     """Whether the volume is as the claim wants it."""
     needed, offered = claim.spec, volume.spec
     return (
-        (needed.storage_class_name or "") == offered.storage_class_name
+        (claim.storage_class or "") == volume.storage_class
         and needed.volume_mode == offered.volume_mode
         and set(needed.access_modes) <= set(offered.access_modes)
         and requested(claim) <= _size(volume)

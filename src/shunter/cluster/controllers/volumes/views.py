@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.scheduling.storage_classes import class_named
 from shunter.api.selectors import LabelSelector
 from shunter.cluster.local_path import is_provisioned
 
@@ -19,8 +20,7 @@ DIRECTORY_FINALIZER = "shunter.dev/directory"
 
 
 class ClaimSpec(Struct, frozen=True):
-    """A `storage_class_name` of None asks for the default class, an empty one for a volume without a class. `volume_name` is set
-    once a volume was chosen."""
+    """`volume_name` is set once a volume was chosen."""
 
     access_modes: tuple[str, ...] = ()
     resources: Json = {}
@@ -49,6 +49,11 @@ class Claim(Struct, frozen=True):
     def is_bound(self) -> bool:
         """Whether its phase says so: a volume's name in its spec alone does not."""
         return self.status.phase == "Bound"
+
+    @property
+    def storage_class(self) -> str | None:
+        """None asks for the default class, an empty one for a volume without a class."""
+        return class_named(self.metadata.annotations, self.spec.storage_class_name)
 
 
 class ClaimReference(Struct, frozen=True):
@@ -83,6 +88,11 @@ class Volume(Struct, frozen=True):
     metadata: ObjectMeta
     spec: VolumeSpec = VolumeSpec()
     status: VolumeStatus = VolumeStatus()
+
+    @property
+    def storage_class(self) -> str:
+        """Empty for a volume without a class."""
+        return class_named(self.metadata.annotations, self.spec.storage_class_name) or ""
 
     @property
     def is_ours(self) -> bool:

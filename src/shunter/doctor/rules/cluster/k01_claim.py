@@ -10,6 +10,7 @@ import re
 import msgspec
 
 from shunter.api.meta import Json
+from shunter.api.scheduling.storage_classes import class_of
 from shunter.doctor.case import Case
 from shunter.doctor.rules.carried import of_blocked_pods
 from shunter.doctor.rules.rule import Rule, pods_and_events
@@ -56,7 +57,7 @@ def _with_claims(case: Case, verdict: Verdict) -> Verdict:
 
 
 def _class(claim: Json) -> str:
-    name = claim["spec"].get("storageClassName")
+    name = class_of(claim)
     return f", storage class {name}" if name else ", no storage class"
 
 
