@@ -77,9 +77,9 @@ async def create_document(
     if operation == "Apply":
         revision_to_replace(metadata)  # raises where it is no number, which an ordinary creation passes over
     asked_revision = metadata.pop("resourceVersion", "")
-    name = metadata.get("name", "") or _generated_name(backend, served, metadata)
+    asked_name = metadata.get("name", "")
     if resource.namespaced:
-        refusal = backend.refuse_without_namespace(served, metadata["namespace"], name)
+        refusal = backend.refuse_without_namespace(served, metadata["namespace"], asked_name or metadata.get("generateName", ""))
         if refusal:
             raise refusal
     now = backend.now()
@@ -90,9 +90,11 @@ async def create_document(
     _without_duplicate_owners(call, metadata)
     if operation == "Update":
         _own_fields(backend, served, None, document, options, subresource="")
-    attributes = attributes_of(call, served, "CREATE", name, None, options)
+    attributes = attributes_of(call, served, "CREATE", asked_name, None, options)
     document = await admitted(backend, served, document, None, attributes)
     metadata = document["metadata"]
+    name = metadata.get("name", "") or _generated_name(backend, served, metadata)
+    attributes = replace(attributes, name=name)
     metadata["uid"] = object_meta.new_uid()
     metadata["creationTimestamp"] = rfc3339(now)
     if kind.tracks_generation:

@@ -63,7 +63,8 @@ async def admitted(
             if served.resource == PODS and old is None:
                 limit_range.set_defaults(document, backend.objects)
         except RejectedError as rejection:
-            raise _rejection(served, attributes.name, rejection) from None
+            shown = attributes.name or document["metadata"].get("generateName", "")
+            raise _rejection(served, shown, rejection) from None
     if attributes.subresource != "scale" and backend.webhooks.mutating(attributes, document):
         document = await backend.webhooks.mutate(attributes, document)
         try:

@@ -6,7 +6,7 @@ Source: k8s.io/apiserver 1.36 `admission/plugin/webhook/matchconditions`
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, invalid, required
@@ -15,7 +15,7 @@ from shunter.api.names import label_key_faults
 from shunter.cluster.apiserver.schema import cel
 from shunter.cluster.apiserver.schema.cel_authorizer import authorizer
 
-VARIABLES = ("object", "oldObject", "request", "authorizer")
+_VARIABLES = ("object", "oldObject", "namespaceObject", "request", "authorizer")
 _LIMIT = 64
 
 
@@ -23,10 +23,9 @@ class ConditionError(Exception):
     """Conditions that could not be evaluated."""
 
 
-def hold(conditions: Sequence[Json], request: Json) -> bool:
-    """Whether all conditions hold for an AdmissionRequest. One that does not hold decides, whatever the others are; else one that
+def hold(conditions: Sequence[Json], values: Mapping[str, Any]) -> bool:
+    """Whether all conditions hold for these variables. One that does not hold decides, whatever the others are; else one that
     cannot be evaluated raises ConditionError."""
-    values = values_of(request)
     faults: list[str] = []
     for condition in conditions:
         try:
@@ -55,8 +54,8 @@ def values_of(request: Json) -> dict[str, Any]:
     return {"object": request["object"], "oldObject": request["oldObject"], "request": about, "authorizer": checks}
 
 
-def errors(conditions: Sequence[Json], field: str) -> list[FieldError]:
-    """What is wrong with the conditions of one webhook."""
+def errors(conditions: Sequence[Json], field: str, more: tuple[str, ...] = ()) -> list[FieldError]:
+    """What is wrong with the conditions of one webhook, or of a policy, which may use `more` variables."""
     found: list[FieldError] = []
     if len(conditions) > _LIMIT:
         found.append(FieldError("FieldValueTooMany", field, f"Too many: {len(conditions)}: must have at most {_LIMIT} items"))
@@ -65,7 +64,7 @@ def errors(conditions: Sequence[Json], field: str) -> list[FieldError]:
         here, name, expression = f"{field}[{index}]", condition.get("name", ""), condition.get("expression", "")
         if not expression.strip():
             found.append(required(f"{here}.expression"))
-        elif fault := compilation_fault(expression, VARIABLES, ("bool",)):
+        elif fault := compilation_fault(expression, (*_VARIABLES, *more), ("bool",)):
             found.append(invalid(f"{here}.expression", expression, fault))
         if not name:
             found.append(required(f"{here}.name"))

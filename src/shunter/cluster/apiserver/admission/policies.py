@@ -124,13 +124,6 @@ class Policies:
         spec = bound.policy["spec"]
         fails_open = spec.get("failurePolicy") == "Ignore"
         values = {**match_conditions.values_of(request), "namespaceObject": self._namespace(attributes, request["object"])}
-        try:
-            if not match_conditions.hold(spec.get("matchConditions") or (), request):
-                return
-        except match_conditions.ConditionError as error:
-            if not fails_open:
-                yield _Violation(str(error))
-            return
         parameters: list[Json | None] = [None]
         if kind := spec.get("paramKind"):
             served = next((one for one in self._registry.all() if _is_of(one.resource, kind)), None)
@@ -143,7 +136,13 @@ class Policies:
         if not parameters and reference.get("parameterNotFoundAction", "Deny") == "Deny" and not fails_open:
             yield _Violation(_NO_PARAMETERS)
         for parameter in parameters:
-            yield from _violations_of(spec, {**values, "params": parameter}, fails_open=fails_open)
+            bound_values = {**values, "params": parameter}
+            try:
+                if match_conditions.hold(spec.get("matchConditions") or (), bound_values):
+                    yield from _violations_of(spec, bound_values, fails_open=fails_open)
+            except match_conditions.ConditionError as error:
+                if not fails_open:
+                    yield _Violation(str(error))
 
     def _parameters(self, served: ServedKind, bound: _Bound, attributes: Attributes) -> list[Json | None]:
         """The objects that the binding's paramRef names: by their name, or by their labels."""

@@ -17,6 +17,9 @@ _HEADERS = (("Content-Type", "application/json"), ("Accept", "application/json")
 _CONNECT_SECONDS = 30.0
 """The review's own time-out is shorter."""
 
+_GO_WORDS = dict.fromkeys((18, 19, 20, 21), "x509: certificate signed by unknown authority")
+"""What Go's crypto/tls says where OpenSSL finds no issuer, by the codes of X509_verify_cert_error."""
+
 
 class CallError(Exception):
     """The webhook gave no usable answer."""
@@ -54,7 +57,8 @@ class WebhookCalls:
         except TimeoutError:
             why = "context deadline exceeded"
         except ssl.SSLCertVerificationError as error:
-            why = f"tls: failed to verify certificate: {error.verify_message}"
+            what = _GO_WORDS.get(error.verify_code, error.verify_message)
+            why = f"tls: failed to verify certificate: {what}"
         except ssl.SSLError as error:
             why = f"tls: {error.reason or error}"
         except OSError as error:

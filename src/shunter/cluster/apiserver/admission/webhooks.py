@@ -72,7 +72,7 @@ class Webhook:
         if not self._conditions:
             return True
         try:
-            return match_conditions.hold(self._conditions, request)
+            return match_conditions.hold(self._conditions, match_conditions.values_of(request))
         except match_conditions.ConditionError as error:
             if self.ignores_failure:
                 log.warning("the match conditions of webhook %s fail open: %s", self.name, error)

@@ -17,7 +17,10 @@ from shunter.cluster.apiserver.builtin.webhooks import rule_errors
 from shunter.cluster.apiserver.field_rules import faults, one_of, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind
 
-_VARIABLES = ("authorizer", "object", "oldObject", "request", "namespaceObject", "params", "variables")
+_OF_MESSAGES = ("object", "oldObject", "request", "namespaceObject", "variables")
+_VARIABLES = ("authorizer", *_OF_MESSAGES)
+_PARAMETERS = ("params",)
+"""Only where a policy has a `paramKind`."""
 _ACTIONS = ["Audit", "Deny", "Warn"]
 _IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
@@ -69,6 +72,7 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
     if spec["failurePolicy"] not in ("Fail", "Ignore"):
         errors.append(unsupported("spec.failurePolicy", spec["failurePolicy"], ["Fail", "Ignore"]))
     kind = spec.get("paramKind")
+    parameters = _PARAMETERS if kind is not None else ()
     if kind is not None:
         errors += _param_kind_errors(kind)
     constraints = spec.get("matchConstraints")
@@ -76,21 +80,22 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
         errors.append(required("spec.matchConstraints"))
     else:
         errors += _match_errors(constraints, "spec.matchConstraints", needs_rules=True)
-    errors += match_conditions.errors(spec.get("matchConditions") or (), "spec.matchConditions")
+    errors += match_conditions.errors(spec.get("matchConditions") or (), "spec.matchConditions", parameters)
     for index, variable in enumerate(spec.get("variables") or ()):
         errors += _variable_name_errors(variable.get("name") or "", f"spec.variables[{index}].name")
-        errors += _expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", expected=())
+        expression, here = variable.get("expression", ""), f"spec.variables[{index}].expression"
+        errors += _expression_errors(expression, here, (*_VARIABLES, *parameters), expected=())
     validations = spec.get("validations") or ()
     if not validations and not spec.get("auditAnnotations"):
         text = "validations or auditAnnotations must contain at least one item"
         errors += [required(f"spec.{name}", text) for name in ("validations", "auditAnnotations")]
     for index, validation in enumerate(validations):
-        errors += _validation_errors(validation, f"spec.validations[{index}]")
+        errors += _validation_errors(validation, parameters, f"spec.validations[{index}]")
     annotations = spec.get("auditAnnotations") or []
     keys = [annotation.get("key") or "" for annotation in annotations]
     for index, annotation in enumerate(annotations):
         here = f"spec.auditAnnotations[{index}]"
-        errors += _audit_errors(annotation, policy["metadata"].get("name", ""), here)
+        errors += _audit_errors(annotation, policy["metadata"].get("name", ""), parameters, here)
         if keys[index] in keys[:index]:
             errors.append(duplicate(f"{here}.key", keys[index]))
     return errors
@@ -113,12 +118,13 @@ def _variable_name_errors(name: str, field: str) -> list[FieldError]:
     return [] if _IDENTIFIER.fullmatch(name) else [invalid(field, name, "must be a valid CEL identifier")]
 
 
-def _audit_errors(annotation: Json, policy: str, field: str) -> list[FieldError]:
+def _audit_errors(annotation: Json, policy: str, parameters: tuple[str, ...], field: str) -> list[FieldError]:
     key, expression = annotation.get("key") or "", annotation.get("valueExpression") or ""
     errors = faults(f"{field}.key", f"{policy}/{key}", label_key_faults(f"{policy}/{key}"))
     if not expression.strip():
         return [*errors, required(f"{field}.valueExpression", "valueExpression is not specified")]
-    return errors + _expression_errors(expression, f"{field}.valueExpression", expected=("string", "null_type"))
+    variables = (*_VARIABLES, *parameters)
+    return errors + _expression_errors(expression, f"{field}.valueExpression", variables, expected=("string", "null_type"))
 
 
 def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
@@ -170,10 +176,11 @@ def _match_errors(match: Json, field: str, *, needs_rules: bool) -> list[FieldEr
     return errors
 
 
-def _validation_errors(validation: Json, field: str) -> list[FieldError]:
-    errors = _expression_errors(validation.get("expression", ""), f"{field}.expression", expected=("bool",))
-    if validation.get("messageExpression"):
-        errors += _expression_errors(validation["messageExpression"], f"{field}.messageExpression", expected=("string",))
+def _validation_errors(validation: Json, parameters: tuple[str, ...], field: str) -> list[FieldError]:
+    expression = validation.get("expression", "")
+    errors = _expression_errors(expression, f"{field}.expression", (*_VARIABLES, *parameters), expected=("bool",))
+    if text := validation.get("messageExpression"):
+        errors += _expression_errors(text, f"{field}.messageExpression", (*_OF_MESSAGES, *parameters), expected=("string",))
     if "message" in validation and "\n" in validation["message"]:
         errors.append(invalid(f"{field}.message", validation["message"], "message must not contain line breaks"))
     reason = validation.get("reason")
@@ -182,8 +189,8 @@ def _validation_errors(validation: Json, field: str) -> list[FieldError]:
     return errors
 
 
-def _expression_errors(expression: str, field: str, *, expected: tuple[str, ...]) -> list[FieldError]:
+def _expression_errors(expression: str, field: str, variables: tuple[str, ...], *, expected: tuple[str, ...]) -> list[FieldError]:
     if not expression.strip():
         return [required(field, "expression is not specified")]
-    fault = match_conditions.compilation_fault(expression, _VARIABLES, expected)
+    fault = match_conditions.compilation_fault(expression, variables, expected)
     return [invalid(field, expression, fault)] if fault else []
