@@ -82,12 +82,12 @@ def test_what_is_no_label_selector_is_refused(text: str, message: str) -> None:
     ],
 )
 def test_field_selectors(text: str, matches: bool) -> None:
-    terms = field_terms(text, ("spec.nodeName", "status.phase", "spec.host"))
+    terms = field_terms(text, ("metadata.name", "metadata.namespace", "spec.nodeName", "status.phase", "spec.host"))
     assert Selector(terms=terms).matches(ENTRY) is matches
 
 
 def test_escapes_in_field_selectors_are_taken_off() -> None:
-    (term,) = field_terms(r"metadata.name=a\,b\=c\\d", ())
+    (term,) = field_terms(r"metadata.name=a\,b\=c\\d", ("metadata.name",))
     assert term.value == r"a,b=c\d"
 
 
@@ -112,6 +112,10 @@ KINDS = {kind.resource.plural: kind for kind in builtin.kinds() if kind.resource
         ("pods", {"spec": {}}, "spec.hostNetwork=false", True),
         ("pods", {"spec": {"hostNetwork": True}}, "spec.hostNetwork=true", True),
         ("pods", {"spec": {}}, "spec.nodeName=", True),
+        ("pods", {"status": {"podIPs": [{"ip": "10.0.0.1"}]}}, "status.podIPs=", True),
+        ("pods", {"status": {"podIPs": [{"ip": "10.0.0.1"}]}}, "status.podIPs=10.0.0.1", False),
+        ("replicationcontrollers", {"status": {"replicas": 2}}, "status.replicas=2", True),
+        ("replicationcontrollers", {"status": {}}, "status.replicas=0", True),
         ("jobs", {"status": {}}, "status.successful=0", True),
         ("jobs", {"status": {"succeeded": 2}}, "status.successful=2", True),
         ("jobs", {"status": {"succeeded": 2}}, "status.successful!=0", True),

@@ -44,7 +44,7 @@ class Form(NamedTuple):
     shape: Literal["object", "table", "metadata"] = "object"
     version: str = "v1"
     of_lists: bool = True
-    """False for PartialObjectMetadata, in which a list cannot be shown."""
+    """Of metadata: PartialObjectMetadataList, in which only lists can be shown, else PartialObjectMetadata, in which none can."""
 
 
 _SHAPES: dict[str, Literal["object", "table", "metadata"]] = {

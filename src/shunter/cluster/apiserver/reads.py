@@ -31,8 +31,16 @@ def selector(call: Call, served: ServedKind) -> Selector:
     labels, fields, kind = call.query.get("labelSelector", ""), call.query.get("fieldSelector", ""), served.kind
     terms: tuple[Term, ...] = ()
     if fields:
-        terms = field_terms(fields, kind.selectable_fields, stored=kind.stored_fields, unsupported=_unsupported_field(served))
+        terms = field_terms(fields, _known_fields(served), stored=kind.stored_fields, unsupported=_unsupported_field(served))
     return Selector(label_requirements(labels) if labels else (), terms)
+
+
+def _known_fields(served: ServedKind) -> tuple[str, ...]:
+    """The fields that selectors may name. Kinds with fields of their own, and custom ones, have a namespace only if they are in
+    one."""
+    own = served.kind.selectable_fields
+    has_namespace = served.resource.namespaced or not (own or served.custom)
+    return ("metadata.name", *(("metadata.namespace",) if has_namespace else ()), *own)
 
 
 def _unsupported_field(served: ServedKind) -> str:
@@ -52,14 +60,16 @@ def get(backend: Backend, call: Call, served: ServedKind, form: Form) -> bytes:
 
 
 def shown(backend: Backend, call: Call, served: ServedKind, entry: Entry, form: Form) -> bytes:
-    """A stored object in the form the client asked for."""
+    """A stored object in the form the client asked for. Raises 406 for the form of a list."""
     if form.shape == "table":
         return shown_document(backend, call, served, served.document(entry), form)
+    _refuse_list_form(served, form)
     return _in_syntax(partial_json(entry.metadata, form.version) if form.shape == "metadata" else served.body(entry), form)
 
 
 def shown_document(backend: Backend, call: Call, served: ServedKind, document: Json, form: Form) -> bytes:
-    """A document in the form the client asked for. Raises 400 for an `includeObject` that there is not."""
+    """A document in the form the client asked for. Raises 400 for an `includeObject` that there is not, 406 for the form of a
+    list."""
     if form.shape == "table":
         include = call.query.get("includeObject", "")
         refusal = check_include(include)
@@ -68,8 +78,21 @@ def shown_document(backend: Backend, call: Call, served: ServedKind, document: J
         metadata = {"resourceVersion": document["metadata"].get("resourceVersion", "")}
         document = table(served, [document], backend.now(), metadata=metadata, include=include, version=form.version)
     elif form.shape == "metadata":
+        _refuse_list_form(served, form)
         document = partial(document, form.version)
     return encoded(document, form)
+
+
+def _refuse_list_form(served: ServedKind, form: Form) -> None:
+    if form.shape == "metadata" and form.of_lists:
+        what = "unstructured.Unstructured" if served.custom else _go_type(served)
+        raise StatusError(
+            406, "NotAcceptable", f"you requested PartialObjectMetadataList, but the requested object is not a list (*{what})"
+        )
+
+
+def _go_type(served: ServedKind) -> str:
+    return f"{served.resource.group.partition('.')[0] or 'core'}.{served.resource.kind}"
 
 
 class Page(NamedTuple):
@@ -94,8 +117,7 @@ class Page(NamedTuple):
 def list_(backend: Backend, call: Call, served: ServedKind, form: Form) -> bytes:
     """A list. Raises 400, 410, 422 and 504."""
     if form.shape == "metadata" and not form.of_lists:
-        group = served.resource.group.partition(".")[0] or "core"
-        what = "unstructured.UnstructuredList" if served.custom else f"{group}.{served.resource.kind}List"
+        what = "unstructured.UnstructuredList" if served.custom else f"{_go_type(served)}List"
         raise StatusError(
             406, "NotAcceptable", f"you requested PartialObjectMetadata, but the requested object is a list (*{what})"
         )

@@ -190,15 +190,15 @@ def _checked(value: str, where: str) -> str:
     return value
 
 
-_FIELD_TERM = re.compile(r"((?:\\.|[^\\=!,])+?)\s*(!=|==|=)((?:\\.|[^\\,])*)")
+_FIELD_TERM = re.compile(r"((?:\\.|[^\\=!,])*?)\s*(!=|==|=)((?:\\.|[^\\,])*\\?)")
+_ESCAPE = re.compile(r"\\(.?)")
 
 
 def field_terms(
-    text: str, selectable: Sequence[str], *, stored: Mapping[str, StoredField] = MappingProxyType({}), unsupported: str = ""
+    text: str, known: Sequence[str], *, stored: Mapping[str, StoredField] = MappingProxyType({}), unsupported: str = ""
 ) -> tuple[Term, ...]:
-    """`metadata.name=a,spec.nodeName!=b` as terms; only metadata.name, metadata.namespace and the kind's own fields, some of
-    which are stored at other paths. `unsupported` is the error message for other fields, with `{}` for the field."""
-    known = ("metadata.name", "metadata.namespace", *selectable)
+    """`metadata.name=a,spec.nodeName!=b` as terms, of the `known` fields only, some of which are stored at other paths.
+    `unsupported` is the error message for other fields, with `{}` for the field."""
     terms: list[Term] = []
     for part in re.split(r"(?<!\\),", text):
         if not part:
@@ -208,7 +208,10 @@ def field_terms(
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         if re.search(r"(?<!\\)=", match[3]):
             raise bad_request(f"invalid field selector: unescaped character in value: {ord('=')}")
-        path, operator, value = match[1].strip(), match[2], re.sub(r"\\(.)", r"\1", match[3])
+        for escaped in _ESCAPE.findall(match[3]):
+            if escaped not in ("\\", ",", "="):
+                raise bad_request(f"invalid field selector: invalid escape sequence: \\{escaped}")
+        path, operator, value = match[1].strip(), match[2], _ESCAPE.sub(r"\1", match[3])
         if path not in known:
             if unsupported:
                 raise bad_request(unsupported.format(path))
@@ -223,5 +226,5 @@ def exact_name(text: str) -> str:
     for part in re.split(r"(?<!\\),", text):
         match = _FIELD_TERM.fullmatch(part)
         if match is not None and match[1].strip() == "metadata.name" and match[2] != "!=":
-            return re.sub(r"\\(.)", r"\1", match[3])
+            return _ESCAPE.sub(r"\1", match[3])
     return ""

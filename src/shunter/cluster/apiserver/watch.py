@@ -245,6 +245,8 @@ class Watch(NamedTuple):
 def parse(call: Call, served: ServedKind) -> Watch:
     """Raises 400, 422 and 500, as the original does."""
     query = call.query
+    if flag(query, "watch") and _is_from_any_state(query):
+        query = {**query, "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     errors = _watch_errors(query) if flag(query, "watch") else list_errors(query)
     if errors:
         raise invalid("meta.k8s.io", "ListOptions", "", errors)
@@ -266,6 +268,12 @@ def parse(call: Call, served: ServedKind) -> Watch:
         seconds=float(seconds) if seconds else MIN_TIMEOUT * (1 + random.random()),
         selector=selection,
     )
+
+
+def _is_from_any_state(query: Query) -> bool:
+    """Whether it starts with all there is without saying so; source: apimachinery `SetListOptionsDefaults`."""
+    says_so = "sendInitialEvents" in query or query.get("resourceVersionMatch")
+    return not says_so and query.get("resourceVersion", "") in ("", "0")
 
 
 def _name_term(call: Call) -> Term:

@@ -38,9 +38,13 @@ def kind() -> Kind:
             "spec.hostNetwork",
             "status.phase",
             "status.podIP",
+            "status.podIPs",
             "status.nominatedNodeName",
         ),
-        stored_fields={"spec.hostNetwork": StoredField(("spec.hostNetwork",), "false")},
+        stored_fields={
+            "spec.hostNetwork": StoredField(("spec.hostNetwork",), "false"),
+            "status.podIPs": StoredField(()),  # a label that kube-apiserver knows and that no pod has
+        },
         default=default_pod,
         admit=_admit,
         prepare=_prepare,

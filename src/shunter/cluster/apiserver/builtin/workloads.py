@@ -27,7 +27,7 @@ from shunter.cluster.apiserver.builtin.rules.workloads import (
     stateful_set_errors,
 )
 from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
-from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.kinds import Kind, StoredField
 
 _REVISIONS = 10
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -44,6 +44,8 @@ def kinds() -> list[Kind]:
             categories=("all",),
             has_status=True,
             scale=WORKLOAD_SCALE,
+            selectable_fields=("status.replicas",),
+            stored_fields={"status.replicas": StoredField(("status.replicas",), "0")},
             default=_default_replication_controller,
             validate=replication_controller_errors,
             validate_status=replica_set_status_errors,
