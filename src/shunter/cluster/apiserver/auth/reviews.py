@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shunter.api.field_errors import FieldError, required
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import Resource
@@ -16,7 +17,7 @@ from shunter.cluster.apiserver.backend import utc_now
 from shunter.cluster.apiserver.decoding import read_as
 from shunter.cluster.apiserver.discovery import VIRTUAL
 from shunter.cluster.apiserver.requests import Call, Target, User
-from shunter.cluster.apiserver.status import bad_request, invalid, method_not_allowed
+from shunter.cluster.apiserver.status import bad_request, invalid, method_not_allowed, no_such_path
 
 _KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for virtual in VIRTUAL if virtual.group}
 
@@ -38,21 +39,28 @@ class Reviews:
             "SelfSubjectAccessReview": self._self_access,
             "SelfSubjectRulesReview": self._self_rules,
             "SubjectAccessReview": self._access,
-            "LocalSubjectAccessReview": self._local_access,
+            "LocalSubjectAccessReview": self._access,
         }
 
     def answer(self, call: Call) -> Json:
-        """The review with its status filled in. Raises 405 for anything but a create."""
+        """The review with its status filled in. Raises 405 for anything but a create, 404 for one by its name."""
+        if call.target.name:
+            raise no_such_path()
         if call.method != "POST":
             raise method_not_allowed()
         target = call.target
         kind = _KINDS[target.group, target.version, target.plural]
         review = read_as(call, Resource(target.group, target.version, kind, target.plural))
-        metadata = {"creationTimestamp": rfc3339(utc_now())} if kind == "SelfSubjectReview" else {}
         if target.namespace:
             object_meta.in_namespace(review["metadata"], target.namespace)
-            metadata["namespace"] = target.namespace
+        if target.group == "authorization.k8s.io" and (errors := _errors(kind, review, target.namespace)):
+            raise invalid(target.group, "", "", errors)
         status = self._answers[kind](call, review.get("spec") or {})
+        metadata: Json = review["metadata"]
+        if kind == "SelfSubjectReview":
+            metadata = {"creationTimestamp": rfc3339(utc_now())}
+        if kind == "SelfSubjectRulesReview":
+            metadata, review["spec"] = {}, {}
         return {
             "kind": kind,
             "apiVersion": f"{target.group}/{target.version}",
@@ -79,23 +87,7 @@ class Reviews:
         return self._decision(call.user, spec)
 
     def _access(self, call: Call, spec: Json) -> Json:
-        if not spec.get("user") and not spec.get("groups"):
-            fault = invalid_field("spec.user", "", "at least one of user or group must be specified")
-            raise invalid("authorization.k8s.io", "", "", [fault])
         return self._decision(User(spec.get("user", ""), tuple(spec.get("groups") or ())), spec)
-
-    def _local_access(self, call: Call, spec: Json) -> Json:
-        """Reviews access within the namespace of the request only."""
-        resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-        namespace, fault = call.target.namespace, None
-        if other is not None:
-            fault = invalid_field("spec.nonResourceAttributes", other, "disallowed on this kind of request")
-        elif resource is not None and resource.get("namespace", "") != namespace:
-            given = resource.get("namespace", "")
-            fault = invalid_field("spec.resourceAttributes.namespace", given, "must match metadata.namespace")
-        if fault:
-            raise invalid("authorization.k8s.io", "", "", [fault])
-        return self._access(call, spec)
 
     def _decision(self, user: User, spec: Json) -> Json:
         decision = self._authorizer.decision(user, _action(spec))
@@ -116,15 +108,50 @@ class Reviews:
         }
 
 
-def _action(spec: Json) -> Action:
-    """The action that a review is about. Raises 422."""
+def _errors(kind: str, review: Json, namespace: str) -> list[FieldError]:
+    """What is wrong with a review of access; source: k8s.io/kubernetes 1.36 `apis/authorization/validation`."""
+    if kind == "SelfSubjectRulesReview":
+        return []
+    spec, metadata = review.get("spec") or {}, {name: value for name, value in review["metadata"].items() if name != "namespace"}
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if resource is None and other is None:
-        detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        raise invalid("authorization.k8s.io", "", "", [invalid_field("spec.resourceAttributes", None, detail)])
+    is_local = kind == "LocalSubjectAccessReview"
+    errors: list[FieldError] = []
     if resource is not None and other is not None:
         detail = "cannot be specified in combination with resourceAttributes"
-        raise invalid("authorization.k8s.io", "", "", [invalid_field("spec.nonResourceAttributes", other, detail)])
+        errors.append(invalid_field("spec.nonResourceAttributes", other, detail))
+    if resource is None and other is None:
+        detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        errors.append(invalid_field("spec.resourceAttributes", None, detail))
+    if kind != "SelfSubjectAccessReview" and not spec.get("user") and not spec.get("groups"):
+        errors.append(invalid_field("spec.user", "", "at least one of user or group must be specified"))
+    errors += [error for name in ("fieldSelector", "labelSelector") for error in _selector_errors(resource or {}, name)]
+    if metadata or (not is_local and review["metadata"]):
+        detail = "must be empty except for namespace" if is_local else "must be empty"
+        errors.append(invalid_field("metadata", review["metadata"], detail))
+    if is_local and resource is not None and resource.get("namespace", "") != namespace:
+        given = resource.get("namespace", "")
+        errors.append(invalid_field("spec.resourceAttributes.namespace", given, "must match metadata.namespace"))
+    if is_local and other is not None:
+        errors.append(invalid_field("spec.nonResourceAttributes", other, "disallowed on this kind of request"))
+    return errors
+
+
+def _selector_errors(resource: Json, name: str) -> list[FieldError]:
+    selector = resource.get(name)
+    if selector is None:
+        return []
+    field, raw, requirements = f"spec.resourceAttributes.{name}", selector.get("rawSelector"), selector.get("requirements")
+    if raw and requirements:
+        return [invalid_field(f"{field}.rawSelector", raw, "may not specified at the same time as requirements")]
+    if not raw and not requirements:
+        detail = f"when {field} is specified, requirements or rawSelector is required"
+        return [required(f"{field}.requirements", detail)]
+    return []
+
+
+def _action(spec: Json) -> Action:
+    """The action that a valid review is about."""
+    resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is None:
         assert other is not None, "one of the two is there"
         return Action(other.get("verb", ""), path=other.get("path", ""))
