@@ -11,6 +11,7 @@ from shunter.api.names import label_faults
 from shunter.api.resources import PODS, PRIORITY_CLASSES
 from shunter.cluster.apiserver.admission.jobset import label_pod
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod
+from shunter.cluster.apiserver.builtin.pod.label_keys import add_label_values
 from shunter.cluster.apiserver.builtin.pod.resources import qos_class
 from shunter.cluster.apiserver.builtin.pod.rules import pod_errors, pod_status_errors
 from shunter.cluster.apiserver.builtin.pod.warnings import pod_spec_warnings
@@ -118,6 +119,7 @@ def _forbidden(pod: Json, message: str) -> RejectedError:
 def _prepare(pod: Json, old: Json | None) -> None:
     if old is not None:
         return
+    add_label_values(pod)
     if pod["spec"]["terminationGracePeriodSeconds"] < 0:
         pod["spec"]["terminationGracePeriodSeconds"] = 1
     status = pod["status"] = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}

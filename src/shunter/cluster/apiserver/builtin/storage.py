@@ -16,7 +16,7 @@ from shunter.api.meta import Json, annotations_of, rfc3339
 from shunter.api.names import label_key_faults, subdomain_faults
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from shunter.api.scheduling.storage_classes import BETA_CLASS, class_of
-from shunter.cluster.apiserver.builtin.pod.rules import node_selector_errors
+from shunter.cluster.apiserver.builtin.pod.placement_rules import node_selector_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.field_rules import IMMUTABLE, changed, faults, one_of, selector_errors

@@ -5,6 +5,7 @@ Source: k8s.io/kubernetes 1.36 `apis/core/validation`; the order of faults is th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, not_found, required, too_many
@@ -20,7 +21,9 @@ from shunter.api.names import (
     subdomain_faults,
 )
 from shunter.api.scheduling.pod_requests import may_overcommit
+from shunter.cluster.apiserver.builtin.pod.device_rules import device_errors
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
+from shunter.cluster.apiserver.builtin.pod.file_keys import file_key_errors
 from shunter.cluster.apiserver.builtin.pod.security_rules import container_security_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import relative_path_errors
 from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors, huge_page_errors
@@ -37,6 +40,8 @@ _ENVIRONMENT_FIELDS = [
     "status.podIP",
     "status.podIPs",
 ]
+NameRule = Callable[[str, str], list[FieldError]]
+"""What is wrong with a name of a resource at a field."""
 _PROTOCOLS = ["SCTP", "TCP", "UDP"]
 _PULL_POLICIES = ["Always", "IfNotPresent", "Never"]
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
@@ -47,7 +52,8 @@ _PROPAGATIONS = ["Bidirectional", "HostToContainer", "None"]
 class PodContext(NamedTuple):
     """What rules of a container need to know of its pod."""
 
-    volumes: set[str]
+    volumes: Mapping[str, Json]
+    """By name; those that can be mounted."""
     claims: set[str]
     grace_period: int | None
     restart_policy: str
@@ -105,14 +111,16 @@ def image_space_errors(containers: list[Json], field: str) -> list[FieldError]:
     ]
 
 
-def resource_errors(resources: Json, claims: set[str], field: str) -> list[FieldError]:
-    """Requests and limits of a container."""
+def resource_errors(
+    resources: Json, claims: set[str], field: str, *, name_errors: NameRule = container_resource_name_errors
+) -> list[FieldError]:
+    """Requests and limits of a container, or of what has other names of resources."""
     errors: list[FieldError] = []
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for name, amount in limits.items():
-        errors += _amount_errors(name, amount, f"{field}.limits[{name}]")
+        errors += _amount_errors(name, amount, f"{field}.limits[{name}]", name_errors)
     for name, amount in requests.items():
-        errors += _amount_errors(name, amount, f"{field}.requests[{name}]")
+        errors += _amount_errors(name, amount, f"{field}.requests[{name}]", name_errors)
         overcommits = may_overcommit(name)
         if name in limits:
             if parse(amount) != parse(limits[name]) and not overcommits:
@@ -127,13 +135,21 @@ def resource_errors(resources: Json, claims: set[str], field: str) -> list[Field
     if any(name.startswith("hugepages-") for name in asked) and not asked & {"cpu", "memory"}:
         errors.append(forbidden(field, "HugePages require cpu or memory"))
     for index, claim in enumerate(resources.get("claims", ())):
-        if claim.get("name", "") not in claims:
-            errors.append(not_found(f"{field}.claims[{index}].name", claim.get("name", "")))
+        errors += _claim_errors(claim.get("name", ""), claims, f"{field}.claims[{index}]")
     return errors
 
 
-def _amount_errors(name: str, amount: str, field: str) -> list[FieldError]:
-    errors = container_resource_name_errors(name, field) + amount_errors(name, amount, field)
+def _claim_errors(name: str, claims: set[str], field: str) -> list[FieldError]:
+    if not name:
+        return [required(field)]
+    if name in claims:
+        return []
+    listed = f"must be one of the names in pod.spec.resourceClaims{'' if claims else ' which is empty'}"
+    return [FieldError("FieldValueNotFound", field, f'Not found: "{name}": {listed}')]
+
+
+def _amount_errors(name: str, amount: str, field: str, name_errors: NameRule) -> list[FieldError]:
+    errors = name_errors(name, field) + amount_errors(name, amount, field)
     return errors + huge_page_errors(name, amount, field)
 
 
@@ -149,7 +165,7 @@ def common_errors(container: Json, pod: PodContext, field: str) -> list[FieldErr
     errors += _port_errors(container.get("ports", []), f"{field}.ports")
     errors += _environment_errors(container.get("env", []), f"{field}.env")
     errors += _environment_source_errors(container.get("envFrom", []), f"{field}.envFrom")
-    errors += _mount_errors(container, pod.volumes, field)
+    errors += _mount_errors(container, pod.volumes, field) + device_errors(container, pod.volumes, field)
     errors += one_of(f"{field}.imagePullPolicy", container.get("imagePullPolicy", ""), _PULL_POLICIES)
     errors += resource_errors(container["resources"], pod.claims, f"{field}.resources")
     errors += container_security_errors(
@@ -209,6 +225,8 @@ def _value_source_errors(source: Json, value: str, field: str) -> list[FieldErro
         errors += field_ref_errors(source["fieldRef"], _ENVIRONMENT_FIELDS, f"{field}.fieldRef")
     if "resourceFieldRef" in source:
         errors += resource_field_errors(source["resourceFieldRef"], f"{field}.resourceFieldRef", in_volume=False)
+    if "fileKeyRef" in source:
+        errors += file_key_errors(source["fileKeyRef"], f"{field}.fileKeyRef")
     for kind in ("configMapKeyRef", "secretKeyRef"):
         if kind in source:
             name, key = source[kind].get("name", ""), source[kind].get("key", "")
@@ -242,7 +260,7 @@ def _environment_source_errors(sources: list[Json], field: str) -> list[FieldErr
     return errors
 
 
-def _mount_errors(container: Json, volumes: set[str], field: str) -> list[FieldError]:
+def _mount_errors(container: Json, volumes: Mapping[str, Json], field: str) -> list[FieldError]:
     errors: list[FieldError] = []
     devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
     paths: set[str] = set()

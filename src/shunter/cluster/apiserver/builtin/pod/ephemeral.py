@@ -44,7 +44,7 @@ def ephemeral_errors(pod: Json, old: Json | None) -> list[FieldError]:
     assert old is not None
     spec = pod["spec"]
     containers: list[Json] = spec.get("ephemeralContainers") or []
-    volumes = {volume.get("name", "") for volume in spec.get("volumes") or ()}
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
     context = PodContext(volumes, set(), None, spec.get("restartPolicy", ""), spec.get("hostUsers") is not False)
     others = {one.get("name", "") for one in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))}
     names = set(others)

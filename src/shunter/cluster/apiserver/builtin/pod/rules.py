@@ -1,14 +1,11 @@
 """What a pod may say, what of it may change, and what its status may do.
 
-Source: k8s.io/kubernetes 1.36 `apis/core/validation`. Left out is what means nothing on one machine: Windows, the contents of
-resource claims, pod affinity terms.
+Source: k8s.io/kubernetes 1.36 `apis/core/validation`. Left out are the contents of resource claims.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
 from shunter.api.meta import Json
@@ -18,8 +15,11 @@ from shunter.cluster.apiserver.builtin.pod.container_rules import (
     container_errors,
     image_space_errors,
     init_container_errors,
-    resource_errors,
 )
+from shunter.cluster.apiserver.builtin.pod.file_keys import file_key_volume_errors
+from shunter.cluster.apiserver.builtin.pod.operating_systems import operating_system_errors
+from shunter.cluster.apiserver.builtin.pod.placement_rules import node_affinity_errors, pod_affinity_errors, spread_errors
+from shunter.cluster.apiserver.builtin.pod.pod_level_resources import pod_level_resource_errors
 from shunter.cluster.apiserver.builtin.pod.security_rules import pod_security_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import volume_errors
 from shunter.cluster.apiserver.field_rules import (
@@ -29,7 +29,6 @@ from shunter.cluster.apiserver.field_rules import (
     faults,
     label_errors,
     one_of,
-    selector_errors,
     unsupported,
 )
 
@@ -90,19 +89,20 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
     errors += container_errors(containers, context, f"{field}.containers")
     errors += init_container_errors(spec.get("initContainers", []), containers, context, f"{field}.initContainers")
     if "resources" in spec:
-        errors += resource_errors(spec["resources"], claims, f"{field}.resources")
+        errors += pod_level_resource_errors(spec, claims, f"{field}.resources")
+    errors += file_key_volume_errors(spec, field) + operating_system_errors(spec, field)
     if spec.get("hostNetwork"):
         errors += _host_network_errors(containers, f"{field}.containers", is_pod=is_pod)
     errors += one_of(f"{field}.restartPolicy", spec.get("restartPolicy", ""), _RESTART_POLICIES)
     errors += one_of(f"{field}.dnsPolicy", spec.get("dnsPolicy", ""), _DNS_POLICIES)
     errors += label_errors(spec.get("nodeSelector", {}), f"{field}.nodeSelector")
     errors += pod_security_errors(spec, field)
-    errors += _node_affinity_errors(spec.get("affinity", {}).get("nodeAffinity", {}), f"{field}.affinity.nodeAffinity")
+    errors += node_affinity_errors(spec.get("affinity", {}).get("nodeAffinity", {}), f"{field}.affinity.nodeAffinity")
     for name in ("podAffinity", "podAntiAffinity"):
-        errors += _pod_affinity_errors(spec.get("affinity", {}).get(name, {}), f"{field}.affinity.{name}")
+        errors += pod_affinity_errors(spec.get("affinity", {}).get(name, {}), f"{field}.affinity.{name}")
     errors += _dns_config_errors(spec, field)
     errors += _name_list_errors(spec.get("schedulingGates", []), f"{field}.schedulingGates")
-    errors += _spread_errors(spec.get("topologySpreadConstraints", []), f"{field}.topologySpreadConstraints")
+    errors += spread_errors(spec.get("topologySpreadConstraints", []), f"{field}.topologySpreadConstraints")
     for name in ("serviceAccountName", "nodeName"):
         if value := spec.get(name):
             errors += faults(f"{field}.{name}", value, subdomain_faults(value))
@@ -281,115 +281,3 @@ def _name_list_errors(gates: list[Json], field: str) -> list[FieldError]:
             errors.append(duplicate(f"{field}[{index}]", name))
         seen.add(name)
     return errors
-
-
-def _spread_errors(constraints: list[Json], field: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for index, constraint in enumerate(constraints):
-        here = f"{field}[{index}]"
-        if constraint.get("maxSkew", 0) <= 0:
-            errors.append(invalid(f"{here}.maxSkew", constraint.get("maxSkew", 0), "must be greater than zero"))
-        if not constraint.get("topologyKey"):
-            errors.append(required(f"{here}.topologyKey", "can not be empty"))
-        otherwise = constraint.get("whenUnsatisfiable", "")
-        if otherwise not in ("DoNotSchedule", "ScheduleAnyway"):
-            errors.append(unsupported(f"{here}.whenUnsatisfiable", otherwise, ["DoNotSchedule", "ScheduleAnyway"]))
-        errors += selector_errors(constraint.get("labelSelector"), f"{here}.labelSelector")
-        errors += _spread_domain_errors(constraint, otherwise, here)
-        pair = (constraint.get("topologyKey", ""), otherwise)
-        if any(pair == (one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) for one in constraints[index + 1 :]):
-            errors.append(duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", "{{{}, {}}}".format(*pair)))
-    return errors
-
-
-def _spread_domain_errors(constraint: Json, otherwise: str, field: str) -> list[FieldError]:
-    """How many domains there have to be at least, and which nodes count."""
-    errors: list[FieldError] = []
-    domains = constraint.get("minDomains")
-    if domains is not None and domains <= 0:
-        errors.append(invalid(f"{field}.minDomains", domains, "must be greater than zero"))
-    if domains is not None and otherwise != "DoNotSchedule":
-        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {otherwise}"
-        errors.append(invalid(f"{field}.minDomains", domains, detail))
-    errors += [
-        unsupported(f"{field}.{name}", constraint[name], ["Honor", "Ignore"])
-        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy")
-        if constraint.get(name) not in (None, "Honor", "Ignore")
-    ]
-    if constraint.get("matchLabelKeys") and "labelSelector" not in constraint:
-        errors.append(forbidden(f"{field}.matchLabelKeys", "must not be specified when labelSelector is not set"))
-    return errors
-
-
-def _node_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    needed = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if needed is not None:
-        errors += node_selector_errors(needed, f"{field}.requiredDuringSchedulingIgnoredDuringExecution")
-    return errors + _preference_errors(affinity, field, "preference", _node_term_errors)
-
-
-def _pod_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for index, term in enumerate(affinity.get("requiredDuringSchedulingIgnoredDuringExecution", ())):
-        errors += _pod_term_errors(term, f"{field}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
-    return errors + _preference_errors(affinity, field, "podAffinityTerm", _pod_term_errors)
-
-
-def _preference_errors(
-    affinity: Json, field: str, part: str, term_errors: Callable[[Json, str], list[FieldError]]
-) -> list[FieldError]:
-    """Of the terms with a weight, which stand at `part` of each."""
-    errors: list[FieldError] = []
-    for index, preference in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution", ())):
-        here = f"{field}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
-        weight = preference.get("weight", 0)
-        if not 1 <= weight <= 100:
-            errors.append(invalid(f"{here}.weight", weight, "must be in the range 1-100"))
-        errors += term_errors(preference[part], f"{here}.{part}")
-    return errors
-
-
-def _pod_term_errors(term: Json, field: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for name in ("labelSelector", "namespaceSelector"):
-        errors += selector_errors(term.get(name), f"{field}.{name}")
-    for namespace in term.get("namespaces", ()):
-        errors += faults(f"{field}.namespace", namespace, label_faults(namespace))
-    key = term.get("topologyKey", "")
-    if not key:
-        errors.append(required(f"{field}.topologyKey", "can not be empty"))
-    return errors + faults(f"{field}.topologyKey", key, label_key_faults(key))
-
-
-def node_selector_errors(selector: Json, field: str) -> list[FieldError]:
-    """A v1.NodeSelector."""
-    here, terms = f"{field}.nodeSelectorTerms", selector.get("nodeSelectorTerms") or []
-    errors = [] if terms else [required(here, "must have at least one node selector term")]
-    for index, term in enumerate(terms):
-        errors += _node_term_errors(term, f"{here}[{index}]")
-    return errors
-
-
-def _node_term_errors(term: Json, field: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for index, requirement in enumerate(term.get("matchExpressions", ())):
-        here = f"{field}.matchExpressions[{index}]"
-        operator, values = requirement.get("operator", ""), requirement.get("values", [])
-        errors += _node_operator_errors(operator, values, here)
-        errors += faults(f"{here}.key", requirement.get("key", ""), label_key_faults(requirement.get("key", "")))
-        for at, value in enumerate(values):
-            errors += faults(f"{here}.values[{at}]", value, label_value_faults(value))
-    return errors
-
-
-def _node_operator_errors(operator: str, values: list[Any], field: str) -> list[FieldError]:
-    if operator in ("In", "NotIn"):
-        return [] if values else [required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
-    if operator in ("Exists", "DoesNotExist"):
-        detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-        return [forbidden(f"{field}.values", detail)] if values else []
-    if operator in ("Gt", "Lt"):
-        detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-        return [] if len(values) == 1 else [required(f"{field}.values", detail)]
-    return [invalid(f"{field}.operator", operator, "not a valid selector operator")]

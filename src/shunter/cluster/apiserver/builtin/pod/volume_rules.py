@@ -14,7 +14,7 @@ from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.names import label_faults
 from shunter.cluster.apiserver.builtin.pod.field_refs import field_ref_errors, resource_field_errors
-from shunter.cluster.apiserver.field_rules import driver_name_errors, faults, one_of, unsupported
+from shunter.cluster.apiserver.field_rules import annotation_errors, driver_name_errors, faults, label_errors, one_of, unsupported
 
 _Rule: TypeAlias = Callable[[Json, str], list[FieldError]]
 
@@ -48,9 +48,9 @@ _PERSISTENT = (
 _VOLUME_FIELDS = ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"]
 
 
-def volume_errors(volumes: list[Json], pod_name: str, field: str) -> tuple[set[str], list[FieldError]]:
-    """The names that containers may mount, and the faults. `pod_name` is empty in templates."""
-    names: set[str] = set()
+def volume_errors(volumes: list[Json], pod_name: str, field: str) -> tuple[dict[str, Json], list[FieldError]]:
+    """The volumes that containers may mount, by name, and the faults. `pod_name` is empty in templates."""
+    mountable: dict[str, Json] = {}
     errors: list[FieldError] = []
     claims = {f"{pod_name}-{volume.get('name', '')}" for volume in volumes if pod_name and "ephemeral" in volume}
     for index, volume in enumerate(volumes):
@@ -58,23 +58,23 @@ def volume_errors(volumes: list[Json], pod_name: str, field: str) -> tuple[set[s
         name = volume.get("name", "")
         found = _source_errors(volume, here)
         found += faults(f"{here}.name", name, label_faults(name)) if name else [required(f"{here}.name")]
-        if name in names:
+        if name in mountable:
             found.append(duplicate(f"{here}.name", name))
         if found:
             errors += found
         else:
-            names.add(name)
+            mountable[name] = volume
         claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
         if claim in claims:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
             errors.append(invalid(f"{here}.persistentVolumeClaim.claimName", claim, detail))
-    return names, errors
+    return mountable, errors
 
 
 def relative_path_errors(path: str, field: str) -> list[FieldError]:
     """A path inside something: relative and without `..`."""
     errors = [invalid(field, path, "must be a relative path")] if path.startswith("/") else []
-    return errors + _backstep_errors(path, field)
+    return errors + backstep_errors(path, field)
 
 
 def persistent_sources(spec: Json) -> list[str]:
@@ -112,7 +112,7 @@ def _host_path(source: Json, field: str) -> list[FieldError]:
     path = source.get("path", "")
     if not path:
         return [required(f"{field}.path")]
-    errors = _backstep_errors(path, f"{field}.path")
+    errors = backstep_errors(path, f"{field}.path")
     kind = source.get("type", "")
     return errors if kind in _HOST_PATH_TYPES else [*errors, unsupported(f"{field}.type", kind, _HOST_PATH_TYPES)]
 
@@ -145,7 +145,7 @@ def _persistent_csi(source: Json, field: str) -> list[FieldError]:
 
 def _local(source: Json, field: str) -> list[FieldError]:
     path = source.get("path", "")
-    return _backstep_errors(path, f"{field}.path") if path else [required(f"{field}.path")]
+    return backstep_errors(path, f"{field}.path") if path else [required(f"{field}.path")]
 
 
 def _image(source: Json, field: str) -> list[FieldError]:
@@ -158,8 +158,13 @@ def _ephemeral(source: Json, field: str) -> list[FieldError]:
     template = source.get("volumeClaimTemplate")
     if template is None:
         return [required(f"{field}.volumeClaimTemplate")]
+    metadata, place = template.get("metadata") or {}, f"{field}.volumeClaimTemplate.metadata"
+    errors = annotation_errors(metadata.get("annotations") or {}, f"{place}.annotations")
+    errors += label_errors(metadata.get("labels") or {}, f"{place}.labels")
+    errors += [forbidden(f"{place}.{name}", "cannot be set") for name in metadata if name not in ("labels", "annotations")]
     spec, here = template["spec"], f"{field}.volumeClaimTemplate.spec"
-    errors = [] if spec.get("accessModes") else [required(f"{here}.accessModes", "at least 1 access mode is required")]
+    if not spec.get("accessModes"):
+        errors.append(required(f"{here}.accessModes", "at least 1 access mode is required"))
     storage = spec["resources"].get("requests", {}).get("storage")
     return errors if storage is not None else [*errors, required(f"{here}.resources[storage]")]
 
@@ -250,7 +255,8 @@ def _local_path_errors(path: str, field: str) -> list[FieldError]:
     return errors
 
 
-def _backstep_errors(path: str, field: str) -> list[FieldError]:
+def backstep_errors(path: str, field: str) -> list[FieldError]:
+    """Of a path that must not lead up."""
     return [invalid(field, path, "must not contain '..'")] if ".." in path.split(posixpath.sep) else []
 
 
