@@ -91,7 +91,7 @@ class Normal:
             return self._stable("rv", part) if "uid" in parent else "<revision>"
         if name == "continue":
             return "<continue>"
-        if name == "nodePort" and isinstance(part, int) and part >= 30000:
+        if name in ("nodePort", "healthCheckNodePort") and isinstance(part, int) and part >= 30000:
             return "<node port>"
         if name == "managedFields" and isinstance(part, list):
             return self._fields(part)

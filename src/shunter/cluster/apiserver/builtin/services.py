@@ -7,7 +7,7 @@ Source: k8s.io/kubernetes 1.36 `apis/core/v1` defaults, `registry/core/service`,
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from shunter.api.field_errors import FieldError, forbidden, invalid
 from shunter.api.meta import Json
@@ -18,6 +18,7 @@ from shunter.cluster.apiserver.builtin.rules.services import (
     ADDRESSES,
     WITH_NODE_PORTS,
     family_errors,
+    has_health_check,
     is_accessible,
     service_errors,
 )
@@ -27,6 +28,7 @@ from shunter.cluster.apiserver.kinds import Kind, Objects
 _RESERVED_ADDRESSES = 11
 """The network itself, the API server's own Service, a cluster's DNS: never given out."""
 _NODE_PORTS = range(30000, 32768)
+_OUT_OF_RANGE = f"provided port is not in the valid range. The range of valid ports is {_NODE_PORTS[0]}-{_NODE_PORTS[-1]}"
 _AFFINITY_SECONDS = 10800
 _ADDRESS_FIELDS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _ALLOCATED = "already allocated"
@@ -100,6 +102,9 @@ def _admit(service: Json, old: Json | None, objects: Objects) -> None:
     if spec["type"] == "NodePort" or (spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts")):
         spec["ports"] = [dict(port) for port in spec.get("ports", ())]  # a patch may share them with the stored object
         _give_node_ports(spec["ports"], objects.all(SERVICES))
+    if has_health_check(spec) and not spec.get("healthCheckNodePort"):
+        taken = {number for other in (spec, *(one["spec"] for one in objects.all(SERVICES))) for number in _node_ports(other)}
+        spec["healthCheckNodePort"] = next(number for number in _NODE_PORTS if number not in taken)
 
 
 def _keep_addresses(spec: Json, old: Json) -> None:
@@ -112,6 +117,8 @@ def _keep_addresses(spec: Json, old: Json) -> None:
         for name in _ADDRESS_FIELDS:
             if name in old:
                 spec.setdefault(name, old[name])
+    if has_health_check(spec) and has_health_check(old) and "healthCheckNodePort" in old:
+        spec.setdefault("healthCheckNodePort", old["healthCheckNodePort"])
     if spec["type"] in ("NodePort", "LoadBalancer"):
         given = {
             (port.get("protocol"), port.get("port")): port["nodePort"] for port in old.get("ports", ()) if "nodePort" in port
@@ -131,8 +138,8 @@ def _free_address(seed: str, taken: set[str | None]) -> str:
 
 def _give_node_ports(ports: list[Json], services: Iterable[Json]) -> None:
     """Ports of one number, as of TCP and UDP, share one node port."""
-    taken = {port.get("nodePort") for service in services for port in service["spec"].get("ports", ())}
-    taken |= {port.get("nodePort") for port in ports}
+    taken = {number for service in services for number in _node_ports(service["spec"])}
+    taken |= {port["nodePort"] for port in ports if port.get("nodePort")}
     free = (number for number in _NODE_PORTS if number not in taken)
     shared: dict[int | None, int] = {}
     for port in ports:
@@ -144,6 +151,13 @@ def _give_node_ports(ports: list[Json], services: Iterable[Json]) -> None:
             if number not in shared:
                 shared[number] = next(free)
             port["nodePort"] = shared[number]
+
+
+def _node_ports(spec: Json) -> Iterator[int]:
+    """The ports of nodes that a Service has."""
+    yield from (port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort"))
+    if spec.get("healthCheckNodePort"):
+        yield spec["healthCheckNodePort"]
 
 
 def _drop_unneeded(service: Json, old: Json | None) -> None:
@@ -173,6 +187,8 @@ def _drop_unneeded(service: Json, old: Json | None) -> None:
         service["status"] = {**(service.get("status") or {}), "loadBalancer": {}}
     if is_accessible(before) and not is_accessible(spec):
         drop("externalTrafficPolicy")
+    if has_health_check(before) and not has_health_check(spec):
+        drop("healthCheckNodePort")
 
 
 def _review(service: Json, old: Json | None, objects: Objects) -> None:
@@ -182,7 +198,7 @@ def _review(service: Json, old: Json | None, objects: Objects) -> None:
     ports = service["spec"].get("ports", ())
     asked = [(port.get("protocol"), port["nodePort"]) if port.get("nodePort") else None for port in ports]
     is_new = any(port.get("nodePort") not in own for port in ports)
-    taken = {port.get("nodePort") for other in _others(service, objects) for port in other.get("ports", ())} if is_new else set()
+    taken = {number for other in _others(service, objects) for number in _node_ports(other)} if is_new else set()
     for index, port in enumerate(asked):
         if port is not None and (port in asked[:index] or (port[1] not in own and port[1] in taken)):
             raise _refused(service, invalid(f"spec.ports[{index}].nodePort", port[1], f"provided port is {_ALLOCATED}"))
@@ -201,8 +217,15 @@ def _allocate(service: Json, old: Json | None, objects: Objects) -> None:
     for index, port in enumerate(spec.get("ports", ())):
         number = port.get("nodePort")
         if number not in own and number not in _NODE_PORTS:
-            detail = f"provided port is not in the valid range. The range of valid ports is {_NODE_PORTS[0]}-{_NODE_PORTS[-1]}"
-            raise _refused(service, invalid(f"spec.ports[{index}].nodePort", number, detail))
+            raise _refused(service, invalid(f"spec.ports[{index}].nodePort", number, _OUT_OF_RANGE))
+    asked = spec.get("healthCheckNodePort")
+    if asked in (None, 0, before.get("healthCheckNodePort")):
+        return
+    taken = {number for other in _others(service, objects) for number in _node_ports(other)}
+    taken |= {port["nodePort"] for port in spec.get("ports", ()) if port.get("nodePort")}
+    why = _OUT_OF_RANGE if asked not in _NODE_PORTS else f"provided port is {_ALLOCATED}" if asked in taken else ""
+    if why:
+        raise status.internal(f"failed to allocate requested HealthCheck NodePort {asked}: {why}")
 
 
 def _others(service: Json, objects: Objects) -> list[Json]:

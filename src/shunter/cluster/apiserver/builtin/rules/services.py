@@ -11,7 +11,7 @@ from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from shunter.api.formats import cidr
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults, port_faults, port_name_faults, subdomain_faults
-from shunter.cluster.apiserver.field_rules import address_errors, faults, label_errors, one_of, unsupported
+from shunter.cluster.apiserver.field_rules import IMMUTABLE, address_errors, faults, label_errors, one_of, unsupported
 
 _LONGEST_AFFINITY = 86400
 _TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
@@ -46,7 +46,7 @@ def service_errors(service: Json, old: Json | None) -> list[FieldError]:
     if spec["type"] != "ExternalName":
         errors += _address_errors(spec)
     errors += one_of("spec.type", spec["type"], _TYPES)
-    errors += _traffic_errors(spec)
+    errors += _traffic_errors(spec) + _health_check_errors(spec, old["spec"] if old is not None else None)
     return errors or (_range_errors(spec) if spec["type"] != "ExternalName" else [])
 
 
@@ -56,6 +56,21 @@ def _address_change_errors(spec: Json, old: Json) -> list[FieldError]:
     if spec["clusterIPs"][0] == old["clusterIPs"][0] or spec["clusterIPs"][0] != spec.get("clusterIP"):
         return []
     return [invalid("spec.clusterIPs[0]", spec["clusterIPs"], "may not change once set")]
+
+
+def has_health_check(spec: Json) -> bool:
+    """Whether a port of every node says if a pod of the Service is there: where traffic from outside stays on its node."""
+    return bool(spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local")
+
+
+def _health_check_errors(spec: Json, old: Json | None) -> list[FieldError]:
+    asked = spec.get("healthCheckNodePort", 0)
+    if asked and not has_health_check(spec):
+        detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        return [invalid("spec.healthCheckNodePort", asked, detail)]
+    if old is not None and has_health_check(spec) and has_health_check(old) and asked != old.get("healthCheckNodePort", 0):
+        return [forbidden("spec.healthCheckNodePort", IMMUTABLE)]
+    return []
 
 
 def _class_change_errors(spec: Json, old: Json) -> list[FieldError]:
