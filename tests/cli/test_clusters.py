@@ -31,7 +31,7 @@ import sys
 from shunter.cli.main import main
 from shunter.cluster import lifecycle
 
-def launch(state, record, foreground):
+def launch(state, record, foreground, gate):
     print(*sorted({"asyncio", "rich", "urllib.request", "yaml"} & set(sys.modules)), "imported")
     sys.exit(5)
 
