@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,34 +38,35 @@ def place(request: pytest.FixtureRequest) -> Place:
     return kind
 
 
-@contextmanager
-def nodeless(place: Place, directory: Path, gang_scheduler: str) -> Iterator[Path]:
-    """The kubeconfig of a cluster without scheduler and node, as the recordings were made on, for an operator with this flag."""
+def nodeless(place: Place, directory: Path, gang_schedulers: Sequence[str]) -> Generator[tuple[str, Path]]:
+    """A cluster without scheduler and node, as the recordings were made on: each flag with the kubeconfig, while an operator with
+    that flag runs. It is one cluster, since a real one takes half a minute to start: cases share no namespace."""
     if place == "embedded":
         options = lifecycle.Options(
             state_dir=directory,
             controllers=False,
-            gang_scheduler_name=gang_scheduler,
             disable_admission_plugins="ServiceAccount",
             feature_gates="TrainJobStatus=false",
         )
         try:
             asyncio.run(_with_pod_groups(lifecycle.start(options).state.kubeconfig))
-            # Started again, the operator knows all kinds from the start, as the recorded ones did.
-            lifecycle.stop(StateDir(directory))
-            yield lifecycle.start(options).state.kubeconfig
+            for flag in gang_schedulers:
+                # Started again, the operator knows all kinds from the start, as the recorded ones did.
+                lifecycle.stop(StateDir(directory))
+                yield flag, lifecycle.start(options._replace(gang_scheduler_name=flag)).state.kubeconfig
         finally:
             lifecycle.stop(StateDir(directory))
         return
     parts = ("kube-controller-manager", "jobset")
     with ControlPlane(directory, parts=parts, plain_pods=True) as plane:
         asyncio.run(_with_pod_groups(plane.kubeconfig))
-        cluster = RealCluster(plane, components=["operator"], gang_scheduler=gang_scheduler)
-        try:
-            cluster.up()
-            yield plane.kubeconfig
-        finally:
-            cluster.down()
+        for flag in gang_schedulers:
+            cluster = RealCluster(plane, components=["operator"], gang_scheduler=flag)
+            try:
+                cluster.up()
+                yield flag, plane.kubeconfig
+            finally:
+                cluster.down()
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +75,11 @@ def found(request: pytest.FixtureRequest, place: Place, tmp_path_factory: pytest
     items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module]
     chosen = [one for item in items if isinstance(one := item.callspec.params["one"], Recorded)]
     found: dict[str, str] = {}
-    for gang_scheduler in sorted({one.gang_scheduler for one in chosen}):
-        cases = [one for one in chosen if one.gang_scheduler == gang_scheduler]
-        with nodeless(place, tmp_path_factory.mktemp("nodeless") / "state", gang_scheduler) as cluster:
+    # The few of a gang first: what they leave gives the next operator little to do.
+    flags = sorted({one.gang_scheduler for one in chosen}, reverse=True)
+    with closing(nodeless(place, tmp_path_factory.mktemp("nodeless") / "state", flags)) as clusters:
+        for flag, cluster in clusters:
+            cases = [one for one in chosen if one.gang_scheduler == flag]
             differing = asyncio.run(_differing_steps(cluster, cases, place))
             if any(differing[one.id] and outcome(one, place).is_met for one in cases):
                 _print_logs(cluster.parent)
