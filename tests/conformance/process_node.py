@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from control_plane import ControlPlane, answers, free_ports
-from e2e.reader import Reader
+from e2e.api_requests import ApiRequests
 from e2e.running_cluster import KUBECTL, REPOSITORY, SHUNTER
 from shunter.api.meta import Json
 
@@ -31,7 +31,7 @@ class ProcessNode:
         self.directory = directory
         self.name = name or f"node-{uuid.uuid4().hex[:6]}"
         self.namespace = f"test-{self.name}"
-        self._reader = Reader(plane.kubeconfig, self.namespace)
+        self._requests = ApiRequests(plane.kubeconfig, self.namespace)
         self.kubeconfig = kubeconfig or plane.kubeconfig
         self.files = directory / "shared"
         """A directory that pods may mount by its path: it is not the node's own."""
@@ -105,7 +105,7 @@ class ProcessNode:
         return subprocess.run(command, env=environment, input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
     def get(self, *arguments: str) -> Json:
-        found = self._reader.get(*arguments)
+        found = self._requests.get(*arguments)
         return json.loads(self.kubectl("get", *arguments, "-o", "json")) if found is None else found
 
     def apply(self, *objects: Json) -> None:

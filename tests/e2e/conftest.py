@@ -38,7 +38,7 @@ def namespace(cluster: Cluster) -> Iterator[str]:
     name = f"t-{uuid.uuid4().hex[:8]}"
     cluster.create_namespace(name)
     yield name
-    cluster.kubectl("delete", "namespace", name, "--wait=false")
+    cluster.delete_namespace(name)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from e2e.reader import Reader
+from e2e.api_requests import ApiRequests
 
 REPOSITORY = Path(__file__).parents[2]
 SHUNTER = [sys.executable, "-m", "shunter.cli.main"]
@@ -29,7 +29,7 @@ class Cluster(ABC):
 
     def __init__(self, kubeconfig: Path, **environment: str) -> None:
         self.kubeconfig = kubeconfig
-        self._reader = Reader(kubeconfig)
+        self._requests = ApiRequests(kubeconfig)
         self.environment = {
             **os.environ,
             "NO_COLOR": "1",
@@ -88,7 +88,7 @@ class Cluster(ABC):
 
     def get(self, *arguments: str) -> dict[str, Any]:
         """What `kubectl get -o json` shows."""
-        found = self._reader.get(*arguments)
+        found = self._requests.get(*arguments)
         return json.loads(self.kubectl("get", *arguments, "-o", "json")) if found is None else found
 
     def evict(self, pod: str, namespace: str) -> None:
@@ -98,7 +98,13 @@ class Cluster(ABC):
         self.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
 
     def apply(self, *objects: dict[str, Any]) -> None:
-        self.kubectl("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
+        """As `kubectl apply --server-side` does."""
+        for obj in objects:
+            self._requests.apply(obj)
+
+    def delete_namespace(self, name: str) -> None:
+        """As `kubectl delete --wait=false` does."""
+        self._requests.delete_namespace(name)
 
 
 class SharedClaim(NamedTuple):

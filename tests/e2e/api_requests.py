@@ -1,11 +1,13 @@
-"""`kubectl get -o json` without starting a program: tests wait by asking again and again, and each kubectl costs a third of a
-second of processor time. Importing the Kubernetes client takes half a second, so only what asks does: unit tests import this."""
+"""What `kubectl get -o json`, `apply --server-side` and `delete --wait=false` do, without starting a program.
+
+Tests wait by asking again and again, each has a namespace of its own, and each kubectl costs a third of a second of CPU.
+Importing the Kubernetes client takes half a second, so only what asks does: unit tests import this.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,8 +37,8 @@ class Resource(NamedTuple):
         return f"{root}{within}/{self.plural}" + (f"/{name}" if name else "")
 
 
-class Reader:
-    """Reads objects through connections that stay open."""
+class ApiRequests:
+    """Asks an API server through connections that stay open. AssertionError where it refuses."""
 
     def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
         self._kubeconfig = kubeconfig
@@ -44,22 +46,33 @@ class Reader:
         self._resources: dict[str, Resource] = {}
 
     def get(self, *arguments: str) -> dict[str, Any] | None:
-        """The object, or the list, that kubectl would show for these arguments; None where only kubectl knows what they mean.
-        AssertionError where the server refuses."""
+        """The object, or the list, that kubectl would show for these arguments; None where only kubectl knows what they mean."""
         asked, others = _ARGUMENTS.parse_known_args(arguments)
         if others or set(",/") & set(asked.kind):
             return None
-        if asked.kind not in self._resources:
-            self._discover()
-        resource = self._resources.get(asked.kind)
+        resource = self._resource(asked.kind)
         if resource is None:
             return None
         namespace = None if asked.all_namespaces else asked.namespace or self._namespace
         selectors = [("labelSelector", asked.selector), ("fieldSelector", asked.field_selector)]
-        found = self._asked(resource.path(namespace, asked.name), [(name, value) for name, value in selectors if value])
+        query = [(name, value) for name, value in selectors if value]
+        found = self._asked("get", resource.path(namespace, asked.name), query_params=query)
         for item in found.get("items", ()) if asked.name is None else ():
             item.update(apiVersion=resource.api_version, kind=resource.kind)
         return found
+
+    def apply(self, obj: dict[str, Any]) -> None:
+        """A field that the server does not know is refused, as with kubectl."""
+        resource = self._resource(obj["kind"].lower())
+        assert resource is not None, obj["kind"]
+        metadata = obj["metadata"]
+        path = resource._replace(api_version=obj["apiVersion"]).path(metadata.get("namespace", self._namespace), metadata["name"])
+        query = [("fieldManager", "kubectl"), ("fieldValidation", "Strict")]
+        self._asked("patch", path, query_params=query, body=obj, content_type="application/apply-patch+yaml")
+
+    def delete_namespace(self, name: str) -> None:
+        """Does not wait until it has gone."""
+        self._asked("delete", f"/api/v1/namespaces/{name}")
 
     @cached_property
     def _client(self) -> Any:
@@ -68,20 +81,26 @@ class Reader:
 
         return DynamicClient(new_client_from_config(str(self._kubeconfig)), discoverer=lambda client, cache_file: None)
 
-    def _asked(self, path: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    def _resource(self, name: str) -> Resource | None:
+        if name not in self._resources:
+            self._discover()
+        return self._resources.get(name)
+
+    def _asked(self, method: str, path: str, **parameters: Any) -> dict[str, Any]:
         from kubernetes.dynamic.exceptions import DynamicApiError
 
         try:
-            answer: dict[str, Any] = json.loads(self._client.request("get", path, query_params=list(query), serialize=False).data)
+            answer: dict[str, Any] = json.loads(self._client.request(method, path, serialize=False, **parameters).data)
         except (DynamicApiError, HTTPError) as error:
-            raise AssertionError(f"GET {path}: {error}") from error
+            raise AssertionError(f"{method} {path}: {error}") from error
         return answer
 
     def _discover(self) -> None:
         """Learns the names that the server knows; the group that it names first wins, as with kubectl."""
-        groups = ["v1", *(group["preferredVersion"]["groupVersion"] for group in self._asked("/apis")["groups"])]
+        groups = ["v1", *(group["preferredVersion"]["groupVersion"] for group in self._asked("get", "/apis")["groups"])]
         for api_version in groups:
-            for entry in self._asked(f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")["resources"]:
+            root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+            for entry in self._asked("get", root)["resources"]:
                 if "/" not in entry["name"]:
                     resource = Resource(api_version, entry["kind"], entry["name"], entry["namespaced"])
                     for name in (entry["name"], entry.get("singularName"), *entry.get("shortNames", ())):
