@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+import forked_command
+
 pytestmark = pytest.mark.integration
 
 
 def shunter(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shunter.cli.main", "size", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "NO_COLOR": "1"}, check=False)
+    return forked_command.shunter("size", *words, environment={**os.environ, "NO_COLOR": "1"}, cwd=cwd)
 
 
 def test_what_fits_is_said_first_and_the_exit_code_is_0() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import forked_command
+
 pytestmark = pytest.mark.integration
 
 WRONG = {
@@ -142,8 +144,7 @@ def test_a_flag_that_cannot_be_meant_is_said(arguments: tuple[str, ...], code: i
         "KUBECONFIG": "",
         "SHUNTER_STATE_DIR": str(tmp_path / "state"),
     }
-    command = [sys.executable, "-m", "shunter.cli.main", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    done = forked_command.shunter(*arguments, environment=environment, cwd=tmp_path)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert said in done.stderr
 

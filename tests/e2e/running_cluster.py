@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import forked_command
 from e2e.api_requests import ApiRequests
 
 REPOSITORY = Path(__file__).parents[2]
@@ -53,6 +54,8 @@ class Cluster(ABC):
     def shunter(
         self, *arguments: str, stdin: str | None = None, timeout: float = 90, cwd: Path = REPOSITORY
     ) -> subprocess.CompletedProcess[str]:
+        if self.kind == "embedded":
+            return forked_command.shunter(*arguments, environment=self.environment, stdin=stdin, timeout=timeout, cwd=cwd)
         return subprocess.run(
             [*SHUNTER, *arguments],
             env=self.environment,

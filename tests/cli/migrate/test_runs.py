@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked_command
 from shunter.cli.migrate.demo import Step, steps
 
 pytestmark = pytest.mark.integration
@@ -20,8 +20,7 @@ WITHOUT_CLUSTER = ("inventory", "convert", "validate")
 
 def migrate(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "KUBECONFIG": "", "SHUNTER_STATE_DIR": "/nowhere"}
-    command = [sys.executable, "-m", "shunter.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=REPOSITORY, check=False)
+    return forked_command.shunter(*arguments, environment=environment, cwd=REPOSITORY)
 
 
 NOBODY_LISTENS = {

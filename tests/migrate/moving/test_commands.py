@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+import forked_command
 from faults.operators import Operator
 from faults.planes import Plane
 from migrate.moving.moves import Moves
@@ -46,10 +47,7 @@ class Migrate:
         return done.stdout
 
     def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments]
-        done = subprocess.run(
-            command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
-        )
+        done = forked_command.shunter("migrate", *arguments, environment=self._environment, stdin="", timeout=60)
         assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import gzip
 import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+import forked_command
 from cluster.api_server import RunningApiServer, start_api_server
 from migrate.moving.moves import Screen, pytorch_job
 from migrate.moving.test_planning import plan
@@ -137,9 +136,8 @@ async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, se
     await client.create(PYTORCH_JOBS, pytorch_job("bert", "default", suspend=True))
 
     def migrate(*arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "shunter.cli.main", "migrate", *arguments, "--plan", str(path)]
         environment = {**os.environ, "KUBECONFIG": str(server.kubeconfig), "NO_COLOR": "1", "COLUMNS": "300"}
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = forked_command.shunter("migrate", *arguments, "--plan", str(path), environment=environment, stdin="")
         return done.returncode, done.stdout + done.stderr
 
     code, said = migrate("apply", "--finalize", "--yes")

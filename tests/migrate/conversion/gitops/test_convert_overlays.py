@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+import forked_command
 
 pytestmark = pytest.mark.integration
 
@@ -52,9 +53,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def convert(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shunter.cli.main", "migrate", "convert", "-f", "tree", *arguments]
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=False)
+    return forked_command.shunter("migrate", "convert", "-f", "tree", *arguments, environment=environment, cwd=root)
 
 
 def test_in_place_the_patch_of_a_blocked_job_stays(root: Path) -> None:
