@@ -140,6 +140,7 @@ def mpi_definition_of_both() -> list[Json]:
 
 
 QUEUED: Json = {"labels": {"kueue.x-k8s.io/queue-name": "gpus"}}
+TRAIN_JOB = "trainer.kubeflow.org/trainjob"
 KUEUE = frozenset({"kueue.x-k8s.io/v1beta2"})
 TRIAL = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {}}}
 EXPERIMENT = {
@@ -211,6 +212,25 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "kueue",
         facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("trainer.kubeflow.org/trainjob")]}),
         "advisory", ["its integrations.frameworks does not list kubeflow.org/pytorchjob, of which there are queued jobs."]),
+    "a comment in Kueue's configuration enables nothing": (
+        "kueue",
+        facts(serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("batch/job # instead of trainer.kubeflow.org/trainjob")]}),
+        "advisory", ["its integrations.frameworks does not list trainer.kubeflow.org/trainjob."]),
+    "an external framework is none that Kueue itself knows": (
+        "kueue",
+        facts(serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("batch/job\n  externalFrameworks:\n  - " + TRAIN_JOB)]}),
+        "advisory", ["its integrations.frameworks does not list trainer.kubeflow.org/trainjob."]),
+    "a framework in quotes": (
+        "kueue",
+        facts(serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("'trainer.kubeflow.org/trainjob'")]}), "passed", []),
+    "Kueue's configuration lists nothing": (
+        "kueue",
+        facts(serving=KUEUE, lists={CONFIG_MAPS: [kueue_config()]}),
+        "advisory", ["its integrations.frameworks does not list trainer.kubeflow.org/trainjob."]),
+    "Kueue's configuration is no YAML": (
+        "kueue", facts(serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("[")]}), "unknown", []),
+    "Kueue's configuration is of another form": (
+        "kueue", facts(serving=KUEUE, lists={CONFIG_MAPS: [kueue_config("{}")]}), "unknown", []),
     "Kueue's configuration may not be read": (
         "kueue", facts(job(**QUEUED), serving=KUEUE, lists={CONFIG_MAPS: None}), "unknown", []),
     "queued jobs and no Kueue": (
@@ -220,6 +240,11 @@ CASES: dict[str, tuple[str, Facts, str, list[str]]] = {
         "gangs",
         facts(job(), lists={DEPLOYMENTS: [operator_with("--gang-scheduler-name=volcano")]}), "blocking",
         ["it schedules v1 jobs as gangs (--gang-scheduler-name=volcano), but results are converted without gangs."]),
+    "a flag with one dash": (
+        "gangs", facts(job(), lists={DEPLOYMENTS: [operator_with("-gang-scheduler-name", "volcano")]}), "blocking",
+        ["it schedules v1 jobs as gangs (--gang-scheduler-name=volcano), but results are converted without gangs."]),
+    "another flag that ends alike": (
+        "gangs", facts(job(), lists={DEPLOYMENTS: [operator_with("--no-gang-scheduler-name=volcano")]}), "passed", []),
     "a gang scheduler that is not there": (
         "gangs", facts(job(), options=Options(gang="volcano")), "blocking",
         ["--gang is volcano, but the cluster does not serve scheduling.volcano.sh/v1beta1."]),

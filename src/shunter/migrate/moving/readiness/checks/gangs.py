@@ -26,7 +26,8 @@ TOPIC = Topic(
     remedy="Plan and convert with --gang volcano, or --gang coscheduling:SCHEDULER_NAME.",
 )
 _POD_GROUPS = {"volcano": VOLCANO_POD_GROUPS, "coscheduling": COSCHEDULING_POD_GROUPS}
-_FLAG = re.compile(r"--gang-scheduler-name[= ](\S+)")
+_FLAG = re.compile(r"(?<![\w-])--?gang-scheduler-name[= ](\S+)")
+"""Go's flags, those of the v1 operator, begin with one dash as well as with two."""
 
 
 def applies(facts: Facts) -> bool:

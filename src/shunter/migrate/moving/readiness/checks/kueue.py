@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct, ValidationError, convert
+from yaml import YAMLError
+
 from shunter.api.formats.counts import count
 from shunter.api.resources import CONFIG_MAPS
 from shunter.api.scheduling.kueue import QUEUE_LABEL
+from shunter.api.yaml import load_yaml
 from shunter.migrate.findings import Topic
 from shunter.migrate.moving.readiness.facts import KUEUE, Facts, Fault, UnknownFactError
 
@@ -30,6 +34,16 @@ CONFIGURATION = ("kueue-system", "kueue-manager-config")
 _TRAIN_JOB = "trainer.kubeflow.org/trainjob"
 
 
+class _Integrations(Struct, frozen=True):
+    frameworks: tuple[str, ...] | None = None
+
+
+class _Configuration(Struct, frozen=True):
+    """The part of Kueue's configuration that is read."""
+
+    integrations: _Integrations | None = None
+
+
 def applies(facts: Facts) -> bool:
     """Whether the cluster has Kueue, or a v1 job has a queue label."""
     return facts.serves_group(KUEUE) or bool(_queued(facts))
@@ -45,25 +59,34 @@ def faults(facts: Facts) -> Iterator[Fault]:
             impact="advisory",
         )
         return
-    text = "".join(
-        value
-        for config_map in facts.all(CONFIG_MAPS)
-        if (config_map["metadata"]["namespace"], config_map["metadata"]["name"]) == CONFIGURATION
-        for value in (config_map.get("data") or {}).values()
-    )
-    if not text:
-        raise UnknownFactError(f"Kueue's configuration is not in ConfigMap {'/'.join(CONFIGURATION)}")
-    enabled = [line.strip() for line in text.splitlines() if not line.strip().startswith("#")]
-    if not any(_TRAIN_JOB in line for line in enabled):
+    enabled = _frameworks(facts)
+    if _TRAIN_JOB not in enabled:
         yield Fault(f"its integrations.frameworks does not list {_TRAIN_JOB}.", impact="blocking" if queued else "advisory")
     v1 = {f"kubeflow.org/{queued_title.partition(' ')[0].lower()}" for queued_title in queued}
     for framework in sorted(v1):
-        if not any(framework in line for line in enabled):
+        if framework not in enabled:
             yield Fault(
                 f"its integrations.frameworks does not list {framework}, of which there are queued jobs.",
                 remedy=f"Add {framework} to integrations.frameworks until they are moved.",
                 impact="advisory",
             )
+
+
+def _frameworks(facts: Facts) -> frozenset[str]:
+    """What integrations.frameworks of Kueue's configuration lists."""
+    texts = [
+        value
+        for config_map in facts.all(CONFIG_MAPS)
+        if (config_map["metadata"]["namespace"], config_map["metadata"]["name"]) == CONFIGURATION
+        for value in (config_map.get("data") or {}).values()
+    ]
+    if not texts:
+        raise UnknownFactError(f"Kueue's configuration is not in ConfigMap {'/'.join(CONFIGURATION)}")
+    try:
+        read = [convert(load_yaml(text), _Configuration).integrations for text in texts]
+    except (YAMLError, ValidationError) as error:
+        raise UnknownFactError(f"Kueue's configuration, ConfigMap {'/'.join(CONFIGURATION)}, cannot be read: {error}") from None
+    return frozenset(name for integrations in read if integrations for name in integrations.frameworks or ())
 
 
 def _queued(facts: Facts) -> list[str]:
