@@ -2,6 +2,7 @@
 
 A map of its packages is in docs/architecture.md. Here are what all of them use:
 
+__main__.py        the entry point of the command
 errors.py          the errors that a user may see, and their exit codes
 missing_file.py    a file that the user names and that is not there
 did_you_mean.py    "Did you mean ...?" for a word that is not known

@@ -93,7 +93,7 @@ def options(
 
 
 def main() -> None:
-    """The entry point: exit code 0 for success, else the error's own (1 failed job, 2 wrong input, 3 environment)."""
+    """Runs the command: exit code 0 for success, else the error's own (1 failed job, 2 wrong input, 3 environment)."""
     try:
         require_directory()
         application()()
@@ -106,8 +106,6 @@ def main() -> None:
         if error.remedy:
             errors().print(f"       {error.remedy}", soft_wrap=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(130)
 
 
 def require_directory() -> None:
