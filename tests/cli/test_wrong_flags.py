@@ -89,6 +89,17 @@ WRONG = {
     ),
     "an option that is none, beside a manifest": (("run", "binary", "--steps", "3"), 2, "no option --steps.\n       See them: "),
     "an option that is none, of another command": (("delete", "j", "--xyz"), 2, "no option --xyz.\n       See them: "),
+    "a command that is none": (("frobnicate",), 2, " has no command frobnicate.\n       See them: "),
+    "a command that is none, of a group": (
+        ("images", "frobnicate"),
+        2,
+        " images has no command frobnicate.\n       See them: ",
+    ),
+    "a command that is nearly one, of a group": (
+        ("migrate", "conver"),
+        1,
+        " has no command conver.\n       Did you mean convert?\n",
+    ),
     "an option that is needed": (
         ("scale", "j"),
         2,

@@ -89,7 +89,7 @@ def test_verbs_are_completed_and_a_misspelt_one_is_suggested() -> None:
     printed, _ = asked(**QUESTIONS["what a verb begins with"][1])
     assert printed.split() == ["uninstall"]
     _, errors = asked("unistall")
-    assert "No such command 'unistall'. Did you mean 'uninstall', 'install'?" in errors
+    assert "error: shunter has no command unistall.\n       Did you mean uninstall or install?\n" in errors
 
 
 @pytest.mark.parametrize(

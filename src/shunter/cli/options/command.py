@@ -59,6 +59,17 @@ class Command(_Remedies, TyperCommand):
 class Group(_Remedies, TyperGroup):
     """Typer's group, with remedies."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The name, the command and its arguments. Raises InputError for a word that is no command of the group."""
+        word = args[0]
+        if ctx.resilient_parsing or word.startswith("-") or self.get_command(ctx, word) is not None:
+            return super().resolve_command(ctx, args)
+
+        from shunter.did_you_mean import MOST, did_you_mean, nearest
+
+        remedy = did_you_mean(nearest(word, self.commands, most=MOST), f"See them: {ctx.command_path} --help")
+        raise InputError(f"{ctx.command_path} has no command {word}.", remedy)
+
 
 class ServerCommand(Command):
     """A command that manifests start, which may write an option without a value for its default."""
