@@ -182,6 +182,11 @@ FIXED = {
         without_label(RUNTIMES["shunter-torch"]),
         "its runtime shunter-torch has a fixed number of pods",
     ),
+    "a name that is too long for pods of that many nodes": (
+        trainjob(metadata={"name": "j" * 49}),
+        RUNTIMES["shunter-torch"],
+        "pod names contain its name of 49 characters, and those of 3 nodes leave it at most 48",
+    ),
     "claims of the JobSet": (
         trainjob(runtime="torchtune-llama3.2-1b"),
         RUNTIMES["torchtune-llama3.2-1b"],

@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, SECRETS, TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
 from shunter.kube.errors import ApiError
 from shunter.launch.code.delivery import MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program
+from shunter.launch.rerunning import rerun
 from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.submitting import SubmittedJob, resubmit, secret_variables, submit
+from shunter.operator.trainer.runtimes import shipped
 from stored_objects import StoredObjects
 
 TORCH = Runtime("torch-distributed", "torch")
@@ -143,3 +145,19 @@ async def test_code_of_another_making_under_the_name_of_ours_is_never_used() -> 
     objects.put(CONFIG_MAPS, {**foreign, "metadata": {**foreign["metadata"], "annotations": {}}})
     with pytest.raises(InputError, match="exists and does not contain this code"):
         await submitted(objects)
+
+
+@pytest.mark.parametrize("name", ["", "m" * 48], ids=["numbered", "given"])
+@pytest.mark.parametrize("is_program", [True, False], ids=["program", "manifest"])
+async def test_a_rerun_whose_name_is_too_long_for_its_pods_is_refused_before_anything_is_written(
+    name: str, is_program: bool
+) -> None:
+    shared = next(runtime for runtime in shipped() if runtime["metadata"]["name"] == TORCH.name)
+    objects = StoredObjects((CLUSTER_TRAINING_RUNTIMES, shared))
+    first = TRAIN_JOBS.typed((await submitted(objects, name="n" * 47, nodes=11)).job)
+    if not is_program:
+        del first["metadata"]["annotations"]
+    objects.writes.clear()
+    with pytest.raises(InputError, match=rf"has {len(name) or 49} characters; .* 11 nodes of runtime torch-distributed"):
+        await rerun(objects.client, TRAIN_JOBS, first, name=name)
+    assert objects.writes == []

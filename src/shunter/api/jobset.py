@@ -216,3 +216,11 @@ def longest_name(parts: Iterable[tuple[str, int, int]]) -> int:
     """How long a JobSet's name may be for its longest pod name to fit, by name, replicas and pods of its replicated jobs."""
     ends = [f"-{name}-{max(replicas - 1, 0)}-{max(pods - 1, 0)}" for name, replicas, pods in parts]
     return LONGEST_POD_NAME - RANDOM_SUFFIX - max(map(len, ends), default=0)
+
+
+def longest_name_of(jobset: Json) -> int:
+    """How long the name of this JobSet, as it is written, may be for the names of its pods to fit."""
+    return longest_name(
+        (str(one["name"]), int(one.get("replicas", 1)), int(one["template"]["spec"].get("parallelism", 1)))
+        for one in jobset["spec"].get("replicatedJobs") or []
+    )

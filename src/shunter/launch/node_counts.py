@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from shunter.api.formats.counts import count
+from shunter.api.jobset import longest_name_of
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.shapes import ShapeError, shaped
@@ -99,6 +100,13 @@ def desired_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
         raise InputError(
             f"{title}: the volumes of its JobSet (volumeClaimPolicies) would be deleted with it when it is recreated.",
             "Create it again with that many nodes.",
+        )
+    name = job["metadata"]["name"]
+    if len(name) > (most := longest_name_of(requested)):
+        raise InputError(
+            f"--nodes {nodes} of {title}: pod names contain its name of {len(name)} characters, and those of "
+            f"{count(nodes, 'node')} leave it at most {most}.",
+            "Use fewer nodes, or create it again with a shorter name.",
         )
     is_mpi = bool(((runtime.get("spec") or {}).get("mlPolicy") or {}).get("mpi"))
     require_unfixed(title, list(_words(requested)), nodes, is_mpi=is_mpi)

@@ -17,6 +17,7 @@ from shunter.kube.errors import AlreadyExists
 from shunter.launch.copied_job import copied_job, name_of_first
 from shunter.launch.marks import PROGRAM
 from shunter.launch.names import earlier_names, free_name
+from shunter.launch.runtimes.choice import require_rerun_fits, runtime_of_job
 from shunter.launch.submitting import job_names, resubmit, silent, write
 
 
@@ -37,8 +38,10 @@ async def rerun(
     if resource == TRAIN_JOBS and PROGRAM in annotations_of(job):
         return (await resubmit(client, job, name=name, taken=used, notify=notify)).job
     used |= await job_names(client, namespace)
+    runtime = await runtime_of_job(client, job) if resource == TRAIN_JOBS else None
     while True:
         chosen = name or free_name(first, used)
+        require_rerun_fits(runtime, job, chosen)
         try:
             return await write(client, resource, copied_job(job, chosen), notify)
         except AlreadyExists:

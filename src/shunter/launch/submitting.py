@@ -24,7 +24,7 @@ from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
 from shunter.launch.resuming import require_resumable
-from shunter.launch.runtimes.choice import Runtime, find_runtime
+from shunter.launch.runtimes.choice import Runtime, find_runtime, require_rerun_fits, runtime_of_job
 from shunter.launch.runtimes.copies import rerun_runtime
 from shunter.launch.runtimes.stored import own_runtime, runtime_made_for, tidy_runtimes
 from shunter.launch.tracking import new_job_id
@@ -99,8 +99,10 @@ async def resubmit(
             maps.append({"apiVersion": "v1", "kind": "ConfigMap", **found, "metadata": kept})
 
     runtime, job_id = await runtime_made_for(client, job), new_job_id()
+    present = await runtime_of_job(client, job)
 
     def objects(name: str) -> list[Json]:
+        require_rerun_fits(present, job, name)
         own = [rerun_runtime(runtime, name)] if runtime is not None else []
         return [*maps, *own, rerun_job(job, name, job_id=job_id, has_own_runtime=runtime is not None)]
 

@@ -15,7 +15,7 @@ from shunter.api.trainer.trainjob import GROUP
 from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import NotFound
+from shunter.kube.errors import Forbidden, NotFound
 from shunter.launch.options import LaunchOptions
 
 FRAMEWORK_LABEL = "trainer.kubeflow.org/framework"
@@ -107,6 +107,18 @@ async def find_runtime(client: Client, namespace: str, name: str = "", *, option
     raise InputError(f"{option} {name}: no such runtime.", did_you_mean(nearest(name, present), known))
 
 
+async def runtime_of_job(client: Client, job: Json) -> Runtime | None:
+    """The runtime that a TrainJob names, as it is now; None where there is none or it may not be read."""
+    reference = job["spec"]["runtimeRef"]
+    resource = TRAINING_RUNTIMES if reference.get("kind") == TRAINING_RUNTIMES.kind else CLUSTER_TRAINING_RUNTIMES
+    namespace = job["metadata"]["namespace"] if resource.namespaced else ""
+    try:
+        found = await client.find(resource, reference["name"], namespace)
+    except Forbidden:
+        return None
+    return of_object(found, resource.kind) if found is not None else None
+
+
 def require_embedded(runtime: Runtime) -> None:
     """InputError for a shipped runtime that cannot train on the embedded cluster."""
     if runtime.kind == CLUSTER_TRAINING_RUNTIMES.kind and (why := NOT_EMBEDDED.get(runtime.name)):
@@ -130,12 +142,7 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
             f"--fabric: its variables would not reach the processes that mpirun starts for runtime {runtime.name}.",
             "Write a TrainJob that passes them on: mpirun -x NAME.",
         )
-    if options.name and len(options.name) > (most := longest_job_name(runtime, options.nodes)):
-        raise InputError(
-            f"--name {options.name!r} has {len(options.name)} characters; pod names contain it, and those of "
-            f"{count(options.nodes, 'node')} of runtime {runtime.name} leave it at most {most}.",
-            f"Use at most {most}.",
-        )
+    require_name_fits(runtime, options.name, options.nodes)
     ignored = next((variable["name"] for variable in options.environment if variable["name"] in RANK_VARIABLES), "")
     if runtime.launcher == TORCHRUN and ignored:
         raise InputError(
@@ -154,6 +161,23 @@ def require_startable(runtime: Runtime, options: LaunchOptions) -> None:
             f"--gpus {options.gpus}: runtime {runtime.name} expects a worker for each GPU, and run starts one per node.",
             "Use --gpus 1 and more --nodes.",
         )
+
+
+def require_name_fits(runtime: Runtime, name: str, nodes: int) -> None:
+    """InputError for a name that is too long for the pods of a job with so many nodes."""
+    if len(name) > (most := longest_job_name(runtime, nodes)):
+        raise InputError(
+            f"--name {name!r} has {len(name)} characters; pod names contain it, and those of {count(nodes, 'node')} of runtime "
+            f"{runtime.name} leave it at most {most}.",
+            f"Name the job with --name, in at most {most} characters.",
+        )
+
+
+def require_rerun_fits(runtime: Runtime | None, job: Json, name: str) -> None:
+    """InputError for a name that is too long for a TrainJob with the spec of this one and its `runtime_of_job`."""
+    if runtime is not None:
+        nodes = (job["spec"].get("trainer") or {}).get("numNodes") or (runtime.spec.get("mlPolicy") or {}).get("numNodes")
+        require_name_fits(runtime, name, nodes or 1)
 
 
 def longest_job_name(runtime: Runtime, nodes: int) -> int:

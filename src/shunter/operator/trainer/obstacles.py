@@ -5,7 +5,7 @@ Ours, not upstream's, which only tells it in events; those are gone after an hou
 
 from __future__ import annotations
 
-from shunter.api.jobset import LONGEST_POD_NAME, longest_name
+from shunter.api.jobset import LONGEST_POD_NAME, longest_name_of
 from shunter.api.meta import Condition
 from shunter.api.resources import JOBSETS, Resource
 from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS
@@ -58,13 +58,9 @@ def refused(failure: Failure) -> Condition | None:
 
 def _remedy(message: str, write: Apply | Create) -> str:
     if write.resource == JOBSETS and f"exceed {LONGEST_POD_NAME} characters" in message:
-        parts = [
-            (one["name"], one.get("replicas", 1), one["template"]["spec"].get("parallelism", 1))
-            for one in write.body["spec"].get("replicatedJobs") or []
-        ]
         return (
-            f"Names of its pods are made from metadata.name: with this runtime it may have at most {longest_name(parts)} "
-            "characters. Create the TrainJob again with a shorter name."
+            "Names of its pods are made from metadata.name: with this runtime it may have at most "
+            f"{longest_name_of(write.body)} characters. Create the TrainJob again with a shorter name."
         )
     return f"Change the TrainJob, its runtime or what else the message names; {GOES_ON}"
 
