@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -56,7 +57,7 @@ def test_a_process_that_is_looked_at_stays_as_it_was(stopped_before: bool, tmp_p
     """py-spy stops a process to read it. One that lets go too early leaves it stopped, as this one does."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     program = tmp_path / "stops"
-    program.write_text(f"#!/bin/sh\n[ $3 = {process.pid} ] && kill -STOP $3\necho '[]'\n")
+    program.write_text(f"#!/bin/sh\n[ $3 = {process.pid} ] && kill -STOP $3\necho $@ >> {tmp_path}/asked; echo '[]'\n")
     program.chmod(0o755)
     try:
         if stopped_before:
@@ -64,6 +65,8 @@ def test_a_process_that_is_looked_at_stays_as_it_was(stopped_before: bool, tmp_p
         subprocess.run(stacks.command(str(program)), capture_output=True, timeout=60, check=True)
         state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2][0]
         assert (state == "T") is stopped_before
+        (asked,) = (line for line in (tmp_path / "asked").read_text().splitlines() if f"--pid {process.pid} " in line)
+        assert asked.endswith("--nonblocking") is stopped_before, "py-spy fails for what is stopped already"
     finally:
         process.kill()
         process.communicate()
@@ -115,3 +118,20 @@ def test_a_process_uses_cuda_when_it_has_loaded_the_driver_s_library(library: st
         path.write_bytes(b"driver")
     environment = {"RANK": "1", "PATH": "/usr/bin:/bin", **({"DRIVER": str(path)} if library else {})}
     assert sampled("", environment, tmp_path).uses_cuda is uses_cuda
+
+
+def test_of_a_main_thread_that_waits_for_another_at_the_end_the_other_is_shown_first() -> None:
+    """`dump` without a program's own lines is a thread of a library, which ends with the process."""
+    calls = {
+        "MainThread": [("_shutdown", "/usr/lib/python3.11/threading.py", 1590)],
+        "Monitor": [("wait", "/usr/lib/python3.11/threading.py", 331)],
+        "Thread-1": [("upload", "/workspace/code/train.py", 9), ("run", "/usr/lib/python3.11/threading.py", 982)],
+    }
+    dump = [
+        {"thread_name": name, "frames": [{"name": one, "filename": file, "line": line} for one, file, line in called]}
+        for name, called in calls.items()
+    ]
+    names = [frame.function for frame in stacks.frames(json.dumps(dump))]
+    assert names == ["upload", "run", "_shutdown"]
+    calls_at_work = [{"thread_name": "MainThread", "frames": dump[2]["frames"]}, dump[1]]
+    assert [frame.function for frame in stacks.frames(json.dumps(calls_at_work))] == ["upload", "run"]

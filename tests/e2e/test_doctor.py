@@ -243,7 +243,7 @@ def test_what_may_not_be_read_is_named_with_the_rules_that_need_it(cluster: Clus
     done = cluster.shunter("doctor", "healthy", "-n", namespace, "--kubeconfig", str(limited))
     assert done.returncode == 3, done.stdout + done.stderr
     assert f"not checked: logs (you may not read logs in {namespace})" in done.stdout
-    assert f"not checked: stacks (you may not exec in {namespace}): H01, H02, H03 and S01 cannot be judged" in done.stdout
+    assert f"not checked: stacks (you may not exec in {namespace}): H01, H02, H03, H05 and S01 cannot be judged" in done.stdout
     assert report["verdicts"] == []
 
 

@@ -24,9 +24,12 @@ for d in /proc/[0-9]*; do
   grep -q '/libmpi[._]' "$d/maps" 2>/dev/null && echo "M 1"
   echo "C $(tr '\0\n' '  ' < "$d/cmdline" 2>/dev/null | cut -c 1-300)"
   if [ -n "$spy" ]; then
+    options=$SPY_OPTIONS
+    # py-spy cannot stop what a signal has stopped; it need not.
+    [ "$1" = T ] && options=--nonblocking
     # An interpreter that has only just started is not recognized: one more attempt.
-    if output=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1) \
-      || { sleep 0.3; output=$("$spy" dump --pid "$p" --json $SPY_OPTIONS 2>&1); }; then
+    if output=$("$spy" dump --pid "$p" --json $options 2>&1) \
+      || { sleep 0.3; output=$("$spy" dump --pid "$p" --json $options 2>&1); }; then
       echo "S $(echo "$output" | tr -d '\n')"
     else
       echo "X $(echo "$output" | tr '\n' ' ' | cut -c 1-300)"

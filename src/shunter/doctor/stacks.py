@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from shunter.api.meta import Json
 from shunter.doctor.evidence import Frame, Process
 
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", "PADDLE_TRAINER_ID")
@@ -83,12 +84,22 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
 
 
 def frames(dump: str) -> tuple[Frame, ...]:
-    """The main thread's calls in the output of `py-spy dump --json`, innermost first; empty if it is not JSON."""
+    """The main thread's calls in the output of `py-spy dump --json`, innermost first; empty if it is not JSON. If it waits for
+    other threads at the end of the program, the calls of the first of these that runs the program stand before its own."""
     try:
         threads = msgspec.json.decode(dump)
     except msgspec.DecodeError:
         return ()
     main = next((one for one in threads if one.get("thread_name") == MAIN), threads[0] if threads else {"frames": []})
+    found = _frames(main)
+    if any(frame.function == "_shutdown" and frame.file.endswith("threading.py") for frame in found):
+        others = (_frames(one) for one in threads if one is not main)
+        awaited = next((frames for frames in others if any(frame.is_own for frame in frames)), ())
+        return (*awaited, *found)
+    return found
+
+
+def _frames(thread: Json) -> tuple[Frame, ...]:
     return tuple(
         Frame(
             function=one.get("name") or "?",
@@ -96,5 +107,5 @@ def frames(dump: str) -> tuple[Frame, ...]:
             line=one.get("line") or 0,
             is_own=not _LIBRARY.search(one.get("filename") or "<"),
         )
-        for one in main["frames"][:MOST_FRAMES]
+        for one in thread["frames"][:MOST_FRAMES]
     )

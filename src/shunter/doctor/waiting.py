@@ -42,6 +42,7 @@ _SIGNS = {
     "cuda wait": re.compile(r"\b(?:synchronize|wait_event|wait_stream)\b"),
     "data": re.compile(r"torch/utils/data/"),
     "loader": re.compile(r"_MultiProcessingDataLoaderIter"),
+    "exits": re.compile(r"threading\.py _shutdown$|multiprocessing/util\.py _exit_function$"),
     "next data": re.compile(r"_next_data"),
     "takes long": re.compile(r"torch/(?:_inductor|_dynamo|serialization)|triton/|safetensors"),
     "agent": re.compile(
@@ -271,6 +272,11 @@ def _is_active(first: Process | None, last: Process, seconds: float) -> bool:
     )
 
 
+def has_ended(rank: Rank) -> bool:
+    """Whether its program has ended and the interpreter waits for threads or child processes."""
+    return _has("exits", rank.last.frames)
+
+
 def has_gpu_waits(ranks: Group) -> bool:
     """Whether ranks that use CUDA ran all the time between the samples while others mostly rested: they may wait for their GPUs,
     and so for the others, at any line."""
@@ -282,6 +288,8 @@ def stands(rank: Rank) -> str:
     """Where a rank is that others wait for, as `its own code: load (train.py:9)`."""
     if rank.is_stopped:
         return f"stopped by a signal{f' in {where(rank.place)}' if rank.place is not None else ''}"
+    if has_ended(rank):
+        return f"the end of the program{f': {where(rank.place)}' if rank.place is not None else ''}"
     what = "DataLoader" if rank.doing == "data" else "the rendezvous" if rank.doing == "rendezvous" else "its own code"
     return f"{what}: {where(rank.place)}" if rank.place is not None else what
 

@@ -8,12 +8,17 @@ from shunter.doctor.case import Case
 from shunter.doctor.rules.carried import of_job
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Verdict
+from shunter.doctor.waiting import group, has_ended
 
 WORDS = ("PeersSucceeded",)
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By pods that have succeeded while others still run. Only likely: it is unknown whether those wait for their peers."""
+    """By pods that have succeeded while others still run. Only likely: it is unknown whether those wait for their peers. None if
+    stacks show why they run on (H05)."""
+    ranks = group(case)
+    if ranks is not None and any(rank.is_same and has_ended(rank) for rank in ranks.ranks):
+        return []
     return [msgspec.structs.replace(one, confidence="likely") for one in of_job(case, "K13", "PEERS ARE DONE", WORDS)]
 
 

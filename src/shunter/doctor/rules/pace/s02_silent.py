@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import NO_EXEC
 from shunter.doctor.rules.rule import Rule
-from shunter.doctor.rules.stacks import h03_all_wait
+from shunter.doctor.rules.stacks import h03_all_wait, h05_exit
 from shunter.doctor.rules.stacks.h01_hung import hung
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.doctor.waiting import Rank, age, group, progress, quiet, read_at, stands
@@ -25,9 +25,15 @@ IDLE_CORES = 0.05
 
 def judge(case: Case) -> list[Verdict]:
     """By the silence of all logs, and idle CPUs or resting stacks. Never more than possible; none if stacks show a hang (H01,
-    H03), or no log could be read."""
+    H03, H05), or no log could be read."""
     names = [pod["metadata"]["name"] for pod in case.ranked]
-    if case.overview.state != "Running" or not names or hung(case) is not None or h03_all_wait.judge(case):
+    if (
+        case.overview.state != "Running"
+        or not names
+        or hung(case) is not None
+        or h03_all_wait.judge(case)
+        or h05_exit.judge(case)
+    ):
         return []
     resting = _resting(case)
     if not resting and any(case.evidence.cpu.get(name, 1.0) > IDLE_CORES for name in names):

@@ -20,18 +20,18 @@ from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
-from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, call, group, place, progress, read_at, stands, where
+from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, call, group, has_ended, place, progress, read_at, stands, where
 
 
 def judge(case: Case) -> list[Verdict]:
     """By the stacks of two samples, and logs: the ranks that others wait for in a collective or the rendezvous. None if one of
-    them waits for data (H02), or T14 names the same ranks as more than possible."""
+    them waits for data (H02) or to exit (H05), or T14 names the same ranks as more than possible."""
     found = hung(case)
     if found is None:
         return []
     ranks, odd = found
-    if any(rank.doing == "data" for rank in odd):
-        return []  # H02 says more.
+    if any(rank.doing == "data" or has_ended(rank) for rank in odd):
+        return []  # H02 and H05 say more.
     timeouts = [one for one in t14_timeout.judge(case) if one.confidence != "possible"]
     if any(set(one.ranks) == {rank.rank for rank in odd} for one in timeouts):
         return []  # So does T14, with this stack.
@@ -104,7 +104,7 @@ def _stack(rank: Rank, twice: str) -> list[Excerpt]:
     found = [Excerpt(source="stack", text=f"{stands(rank)}; {twice}", pod=rank.pod, rank=rank.rank)]
     for child in rank.children:
         frame = place(child.frames)
-        if rank.doing == "data" and frame is not None:
+        if (rank.doing == "data" or has_ended(rank)) and frame is not None:
             text = f"its worker process {child.pid}: {where(frame)}"
             found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
     return found
