@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from doctor.evidences import ended, failed, log, pod, runs, seen
+from doctor.evidences import ended, failed, log, pod, runs, seen, traceback
 from doctor.rule_cases import loops
 from job_evidence import NOW, ago, waiting
 from shunter.doctor.diagnosing import diagnose
@@ -37,3 +37,10 @@ def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> 
     evidence.job["status"]["rankFailures"] = {"count": 3, "last": last}
     (verdict,) = diagnose(evidence, evidence.at).verdicts
     assert (verdict.id, verdict.ranks) == ("K07", (1,))
+
+
+def test_the_remedy_is_that_of_the_error_where_it_says_itself_what_is_wrong() -> None:
+    logs = (log(0, traceback("OSError: [Errno 98] Address already in use"), previous=True),)
+    (verdict,) = diagnose(seen(pod(0, **loops()), logs=logs), NOW).verdicts
+    assert verdict.id == "K07"
+    assert "listens at that port" in verdict.remedy

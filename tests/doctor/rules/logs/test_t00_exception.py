@@ -41,6 +41,10 @@ def test_a_program_that_refuses_its_input_is_quoted(words: str) -> None:
             1, traceback('RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "bias". '),
             'ended with RuntimeError: Error(s) in loading state_dict for Net: Missing key(s) in state_dict: "bias".', "traceback",
         ),
+        (1, traceback("EOFError: EOF when reading a line"), "EOFError: EOF when reading a line", "arguments, after --"),
+        (1, traceback("OSError: [Errno 98] Address already in use"), "[Errno 98] Address already in use", "listens at that port"),
+        (139, "Segmentation fault", "ended with Segmentation fault", "PYTHONFAULTHANDLER"),
+        (139, "step 1 loss 0.5", "was ended by segmentation fault (exit code 139)", "PYTHONFAULTHANDLER"),
         (1, traceback("OSError: [Errno 24] Too many open files: 'f'"), "Too many open files: 'f'", "sharing_strategy"),
     ],
 )  # fmt: skip

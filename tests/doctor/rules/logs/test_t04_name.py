@@ -65,3 +65,15 @@ def test_a_program_without_exceptions_names_the_host_in_its_last_line(said: str,
 )
 def test_other_errors_are_no_matter_of_names(said: str) -> None:
     assert "T04" not in [one.id for one in diagnose(failed(pod(0, **ended(1)), logs=(log(0, traceback(said)),)), NOW).verdicts]
+
+
+FETCH = """Traceback (most recent call last):
+  File "/usr/lib/python3.11/urllib/request.py", line 1348, in do_open
+    raise URLError(err)
+urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>"""
+
+
+@pytest.mark.parametrize("said", [FETCH, "curl: (6) Could not resolve host: data.example"], ids=["urllib", "curl"])
+def test_a_host_from_which_the_program_fetches_something_is_none_of_the_job(said: str) -> None:
+    (verdict,) = diagnose(failed(pod(0, **ended(1)), logs=(log(0, said),)), NOW).verdicts
+    assert (verdict.id, "MASTER_ADDR" in verdict.remedy, "HTTPS_PROXY" in verdict.remedy) == ("T04", False, True)

@@ -5,9 +5,11 @@ Calls it the same error each time only if the logs of two runs show it; an equal
 
 from __future__ import annotations
 
+from shunter.api.formats.counts import count
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending, last_error_in
+from shunter.doctor.rules.remedies import remedy_for
 from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of, who
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
@@ -46,10 +48,12 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     last = {one.log_error for one in ones if one.log_error}
     how = f"with {text} each time" if text else f"repeatedly{f' with exit code {codes.pop()}' if len(codes) == 1 else ''}"
     if not text and len(last) == 1:
-        how += f", the last time with {last.pop()}"
+        how += f", the last time with {next(iter(last))}"
     runs = f"see the last lines of each run: {logs_command(case, ones[0], '--previous')}"
     why = "the error is the same each time." if text else runs
-    remedy = program_needs.for_missing(how) or f"Restarting {'cannot' if text else 'may not'} help: {why}"
+    message = text or (last.pop() if len(last) == 1 else "")
+    known = program_needs.for_missing(how) or remedy_for(message)
+    remedy = known or f"Restarting {'cannot' if text else 'may not'} help: {why}"
     return Verdict(
         id="K07",
         title="RESTARTS IN A LOOP",
@@ -64,7 +68,7 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
 
 def _restarts(case: Case, ending: Ending) -> Excerpt:
     limit = limits(case.job)
-    restarted = f"restarted {ending.restarts} times" if ending.restarts else "recreated after it failed"
+    restarted = f"restarted {count(ending.restarts, 'time')}" if ending.restarts else "recreated after it failed"
     (excerpt,) = of_pods("pod", f"{restarted}{f'; {limit}' if limit else ''}", [ending.pod])
     return excerpt
 

@@ -6,35 +6,19 @@ finer times.
 
 from __future__ import annotations
 
-import re
-
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.lines import is_step
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
+from shunter.doctor.rules.remedies import remedy_for
 from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, who
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.diagnosis import SIGNALS
 
 KILL, ILLEGAL_INSTRUCTION = 137, 132
-OTHER_PROCESSOR = (
-    "The image is built for another CPU architecture than the node's: use an image for that one, "
-    "or select nodes by kubernetes.io/arch."
-)
-_REMEDIES = (
-    (re.compile(r"exec format error$"), OTHER_PROCESSOR),
-    (
-        re.compile(r"^OSError: \[Errno 24\]|Too many open files"),
-        "Close files after use; for tensors of DataLoader workers: torch.multiprocessing.set_sharing_strategy('file_system').",
-    ),
-    (
-        re.compile(r"DataLoader worker \(pid.*\) (?:is killed by signal: Killed|exited unexpectedly)"),
-        "A process that loads data was killed, usually for lack of memory: raise resources.limits.memory, or lower num_workers.",
-    ),
-)
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -102,7 +86,7 @@ def _remedy(case: Case, ending: Ending) -> str:
     if need := program_needs.for_missing("\n".join((ending.text, ending.whole))):
         return need
     message = ending.error.text if ending.error is not None else ending.refusal
-    if known := next((remedy for pattern, remedy in _REMEDIES if pattern.search(message)), ""):
+    if known := remedy_for(message or SIGNALS.get(ending.exit_code, "")):
         return known
     if ending.error is None and ending.exit_code == ILLEGAL_INSTRUCTION:
         return "The program or a library was built for a newer CPU than the node's: use another build, or nodes with newer CPUs."

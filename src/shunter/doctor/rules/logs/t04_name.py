@@ -19,6 +19,14 @@ _HOST = re.compile(
     re.IGNORECASE,
 )
 
+_FETCHES = re.compile(r"/(?:urllib|urllib3|requests|httpx|httpcore|aiohttp|botocore|huggingface_hub|http)/|^curl: ", re.MULTILINE)
+"""A client of the web: the job's own names are not looked up by one."""
+_OF_THE_JOB = "Compare it with the job's Services: kubectl get services. Use the MASTER_ADDR that the job sets."
+_OF_THE_PROGRAM = (
+    "Correct the address from which the program fetches something; if it is right, the pod needs a DNS server that knows it, "
+    "or a proxy (HTTPS_PROXY)."
+)
+
 
 def judge(case: Case) -> list[Verdict]:
     """By resolver errors that ended ranks, with the host name if the error has it. Only likely: neither DNS nor the job's
@@ -38,7 +46,7 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="likely",
             evidence=[log_excerpt(ending, line(match)) for ending, match in found],
-            remedy="Compare it with the job's Services: kubectl get services. Use the MASTER_ADDR that the job sets.",
+            remedy=_OF_THE_PROGRAM if all(_FETCHES.search(one.whole) for one in ones) else _OF_THE_JOB,
         )
     ]
 

@@ -1,0 +1,41 @@
+"""What to do about an error that says itself what is wrong, however its rank ended. Pure."""
+
+from __future__ import annotations
+
+import re
+
+OTHER_PROCESSOR = (
+    "The image is built for another CPU architecture than the node's: use an image for that one, "
+    "or select nodes by kubernetes.io/arch."
+)
+_REMEDIES = (
+    (
+        re.compile(r"^EOFError: EOF when reading a line$"),
+        "It reads standard input, which pods do not have: pass what it asks for as arguments, after --, or in variables.",
+    ),
+    (
+        re.compile(r"Address already in use|EADDRINUSE|\[Errno 98\]"),
+        (
+            "Another process already listens at that port: with hostNetwork any of the node. Give each rank a free port for its "
+            "own servers, and leave MASTER_PORT to the process group."
+        ),
+    ),
+    (
+        re.compile(r"segmentation fault", re.IGNORECASE),
+        "A library crashed in native code. Run it with -e PYTHONFAULTHANDLER=1: the log then shows the Python line.",
+    ),
+    (re.compile(r"exec format error$"), OTHER_PROCESSOR),
+    (
+        re.compile(r"^OSError: \[Errno 24\]|Too many open files"),
+        "Close files after use; for tensors of DataLoader workers: torch.multiprocessing.set_sharing_strategy('file_system').",
+    ),
+    (
+        re.compile(r"DataLoader worker \(pid.*\) (?:is killed by signal: Killed|exited unexpectedly)"),
+        "A process that loads data was killed, usually for lack of memory: raise resources.limits.memory, or lower num_workers.",
+    ),
+)
+
+
+def remedy_for(message: str) -> str:
+    """The remedy for an exception or refusal of one line; empty for one that is not known."""
+    return next((remedy for pattern, remedy in _REMEDIES if pattern.search(message)), "")
