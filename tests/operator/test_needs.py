@@ -53,6 +53,8 @@ def test_a_package_that_python_misses_is_known(need: needs.Need) -> None:
     for module in need.modules:
         done = subprocess.run([sys.executable, "-I", "-S", "-c", f"import {module}"], capture_output=True, text=True, check=False)
         assert need.sentence in needs.for_missing(done.stderr)
+        adds = f"shunter images add IMAGE --pip {module}" in needs.for_missing(done.stderr)
+        assert adds is (module in needs.PACKAGES)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,8 @@ _FLUX_VIEW = re.compile(r"can(?:no|')t stat '/opt/view/")
 _MODULE = re.compile(r"No module named '?(\w+)")
 _MODULE_THAT_ENDS_IT = re.compile(r"(?:ModuleNotFoundError|python[\d.]*): No module named '?(\w+)")
 """Not what a program says of one that it does without."""
+PACKAGES = ("torch", "jax", "xgboost", "deepspeed", "mpi4py")
+"""Modules that PyPI has under their own name, built so that they work."""
 _NO_GPU = re.compile(
     r"nccl\w* requires at least one CUDA device|ProcessGroupNCCL is only supported with GPUs|package doesn't have NCCL built in"
 )
@@ -124,6 +126,7 @@ def for_missing(text: str) -> str:
     known = {module for need in NEEDS for module in need.modules}
     fatal = dict.fromkeys(match[1] for match in _MODULE_THAT_ENDS_IT.finditer(text))
     sentences += [_without_module(module) for module in fatal if module not in known]
+    sentences += [_on_embedded(module) for module in fatal if module in PACKAGES]
     scripts = dict.fromkeys(match[1] or match[2] for match in _NO_INTERPRETER.finditer(text))
     sentences += [_without_interpreter(script) for script in scripts]
     sentences += [NO_GPU] * bool(_NO_GPU.search(text)) + [NO_LOCAL_RANK] * bool(_NO_LOCAL_RANK.search(text))
@@ -135,6 +138,10 @@ def _without_interpreter(script: str) -> str:
         f"The image does not have the interpreter that the first line of {script} names, or the line ends as on Windows (CR LF): "
         f"correct the line, or start the script by its interpreter, as in: python {script}"
     )
+
+
+def _on_embedded(module: str) -> str:
+    return f"On the embedded cluster, install {module} in shunter's own environment, or: shunter images add IMAGE --pip {module}"
 
 
 def _without_module(module: str) -> str:
