@@ -24,6 +24,11 @@ WRONG = {
     "a manifest that is no text": (("run", "binary"), 2, "binary:1: not UTF-8 text: byte 0xff"),
     "a notebook": (("run", "nb.ipynb"), 2, "nb.ipynb is neither a Python program nor a manifest.\n       Make a program of it: "),
     "a shell script": (("run", "train.sh"), 2, "train.sh is neither a Python program nor a manifest.\n       Start the Python "),
+    "a package": (
+        ("run", "pkg"),
+        2,
+        "pkg is a directory of programs, and holds no manifest.\n       Run its __main__.py",
+    ),
     "a program that is not there": (("run", "train.py"), 2, "train.py: no such file"),
     "a file whose name is empty, as when a variable is not set": (("run", ""), 2, "error: nothing to run.\n"),
     "a program and another job": (
@@ -148,6 +153,8 @@ WRONG = {
 @pytest.mark.parametrize(("arguments", "code", "said"), WRONG.values(), ids=WRONG)
 def test_a_flag_that_cannot_be_meant_is_said(arguments: tuple[str, ...], code: int, said: str, tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__main__.py").touch()
     environment = {
         **os.environ,
         "NO_COLOR": "1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,10 +162,25 @@ SNIPPETS = {
     "no function": ("import trains_when_it_is_imported\n", ""),
     "nothing": ("", DOES_NOTHING),
     "comments and settings": ('"""Trains."""\n# later\nLR = 1e-3\n\nclass Model: ...\n', DOES_NOTHING),
-    "no Python": ("def train(:\n", ""),
 }
 
 
 @pytest.mark.parametrize(("source", "expected"), SNIPPETS.values(), ids=SNIPPETS)
 def test_a_script_that_ends_at_once_is_known(source: str, expected: str) -> None:
     assert idle_reason(source.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (b"x = 1\ndef train(:\n", "line 2: "),
+        (b"print('caf\xe9')", "can't decode"),
+        (b"\xff\xfep\x00", ""),
+        (b"x = 1\0", "null"),
+    ],
+    ids=["a mistake", "Latin-1 without a declaration", "UTF-16", "a null byte"],
+)
+def test_a_script_that_this_python_cannot_read_is_known(source: bytes, why: str) -> None:
+    reason = idle_reason(source)
+    assert reason.startswith(f"is no program of Python 3.{sys.version_info.minor}: ")
+    assert why in reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ from shunter.cluster.lifecycle import Options, refuse_other_options, start_defau
 from shunter.cluster.target import Target, is_down
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.fabrics.settings import verdicts_of
-from shunter.kube.manifests import Manifest, load
+from shunter.kube.manifests import SUFFIXES, Manifest, load
 from shunter.launch.applying import apply_all
 
 NO_FILES: list[str] = []
@@ -95,8 +96,18 @@ def run(
 
 
 def require_manifests(files: list[str]) -> None:
-    """Raises InputError for notebooks and shell scripts, which are neither manifests nor programs that `run` can start."""
+    """Raises InputError for notebooks and shell scripts, which are neither manifests nor programs that `run` can start, and for
+    directories of programs."""
     for file in files:
+        names = {path.name for path in Path(file).iterdir()} if os.path.isdir(file) else set()
+        if not any(name.endswith(SUFFIXES) for name in names) and (scripts := sorted(n for n in names if n.endswith(".py"))):
+            package = os.path.basename(os.path.abspath(file))
+            raise InputError(
+                f"{file} is a directory of programs, and holds no manifest.",
+                f"Run its __main__.py, from the directory above: shunter run -m {package}"
+                if "__main__.py" in scripts
+                else f"Name one of them, as in: shunter run {os.path.join(file, scripts[0])}",
+            )
         ending = file.rpartition(".")[2]
         if ending in NOT_STARTED:
             raise InputError(f"{file} is neither a Python program nor a manifest.", NOT_STARTED[ending].format(file=file))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -75,11 +76,14 @@ def code_of(
 
 def idle_reason(source: bytes) -> str:
     """Why a script ends at once when it is run: it is empty, or defines functions and does nothing else, as snippets of guides
-    do. Pure; empty for what does something, or may by what it imports, and for what is no Python of this version."""
+    do, or it is no Python of this version, which may be another than that of the pods. Pure; empty for what does something, or
+    may by what it imports."""
     try:
         body = ast.parse(source).body
-    except (SyntaxError, ValueError):
-        return ""
+    except (SyntaxError, ValueError) as error:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) and error.lineno else error
+        return f"is no program of Python {version}: {line}"
     functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
     rest = [one for one in body if not isinstance(one, ast.ClassDef) and one not in functions and one not in imports]
