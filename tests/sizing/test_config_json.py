@@ -200,6 +200,7 @@ def test_biases_that_a_config_switches_on_are_counted() -> None:
         (b"[]", "not an object"),
         (b"{", "not JSON"),
         (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b'{"model_type": "llama"}', "hidden_size is missing"),
     ],
 )

@@ -70,5 +70,5 @@ def test_a_number_of_parameters_is_sized_about_as_the_model_that_has_it() -> Non
 
 
 def test_a_directory_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"the directory has no config\.json"):
         size(tmp_path)

@@ -32,7 +32,7 @@ def read(directory: Path) -> Evidence:
         evidence = msgspec.json.decode(path.read_bytes(), type=Evidence)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.", "Name a directory that shunter doctor --record wrote.") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"{path}: {error}.", "Name a directory that shunter doctor --record wrote.") from error
     return msgspec.structs.replace(evidence, logs=tuple(map(_log, sorted((directory / LOGS).glob("*.log")))))
 

@@ -208,7 +208,7 @@ class PageServer:
             raise RefusedError(Refusal(404, "there is no such page."))
         try:
             token = msgspec.json.decode(request.body, type=TokenRequest).token
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise RefusedError(Refusal(400, "the body is not a token.")) from None
         return self._logged_in(await self._login.with_token(token, self.sessions))
 
@@ -364,7 +364,7 @@ class PageServer:
             raise RefusedError(Refusal(403, "this page was started with --read-only."))
         try:
             asked = msgspec.json.decode(request.body, type=ActionRequest)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise RefusedError(Refusal(400, f"the body is not an action: {error}.")) from error
         job_parameters({"namespace": asked.namespace, "kind": asked.kind, "name": asked.name})
         action = cast("ActionName", match["action"])  # The route takes no others.

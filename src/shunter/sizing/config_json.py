@@ -76,7 +76,7 @@ def read_shape(path: Path) -> Shape:
         raise InputError(f"{path}: no such file.", "Name a known model, a config.json, or --params 8B.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}.", "Name the config.json of a model.") from error
     if not isinstance(config, dict):
         raise InputError(f"{path}: not an object.", "Name the config.json of a model.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -136,6 +137,8 @@ def _shape(model: str, parameters: str) -> Shape:
         return read_shape(path)
     if path.is_dir() and (path / "config.json").is_file():
         return read_shape(path / "config.json")
+    if path.is_dir() and os.sep in model:
+        raise InputError(f"{model}: the directory has no config.json.", "Name the directory of a model as it was published.")
     return shape_named(model)
 
 

@@ -23,6 +23,6 @@ def saved_output(path: Path, flag: str, form: type[T]) -> T:
         return msgspec.json.decode(path.read_bytes(), type=form)
     except OSError as error:
         raise InputError(f"{flag} {path}: {error.strerror}.") from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         verb = flag.removeprefix("--").replace("comparison", "compare JOB").replace("assessment", "assess")
         raise InputError(f"{flag} {path}: {error}.", f"Write one: shunter migrate {verb} -o json > FILE") from error
