@@ -77,3 +77,12 @@ def test_a_snapshot_reads_like_gos(make_runtime: MakeRuntime) -> None:
     (replicated,) = template["spec"]["replicatedJobs"]
     pod = replicated["template"]["spec"]["template"]
     assert (template["metadata"], pod["metadata"], pod["spec"]["containers"][0]["resources"]) == ({}, {}, {})
+
+
+def test_a_snapshot_leaves_out_what_gos_types_leave_out(make_runtime: MakeRuntime) -> None:
+    runtime = make_runtime(node={"env": [{"name": "EMPTY", "value": ""}, {"name": "FULL", "value": "1"}]})
+    runtime["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 0, "restartStrategy": "Recreate"}
+    spec = as_go_writes(runtime)["spec"]["template"]["spec"]
+    assert spec["failurePolicy"] == {"restartStrategy": "Recreate"}
+    (container,) = spec["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
+    assert container["env"] == [{"name": "EMPTY"}, {"name": "FULL", "value": "1"}]

@@ -70,6 +70,11 @@ class Model(msgspec.Struct):
     """Annotations for the pods of all replicated jobs."""
 
     @property
+    def template(self) -> Json:
+        """The JobSet's template with the job's patches merged, as no plugin changed it."""
+        return {"spec": self.spec}
+
+    @property
     def trainer_set(self) -> PodSet | None:
         """The pods that train: the first replicated job with the ancestor `trainer`."""
         return next((pod_set for pod_set in self.pod_sets if pod_set.ancestor == ANCESTOR_TRAINER), None)

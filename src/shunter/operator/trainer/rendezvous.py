@@ -7,6 +7,8 @@ them.
 from __future__ import annotations
 
 from shunter.api.meta import Json
+from shunter.api.trainer import template as templates
+from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.model import Model
 from shunter.operator.trainer.upserts import upsert_env, upsert_port
@@ -36,9 +38,16 @@ def add_rendezvous(model: Model, variables: list[Json]) -> None:
     upsert_port(model.node_container, {"containerPort": PORT})
 
 
-def counted_resources(job: TrainJob, container: Json | None) -> Json:
-    """The resources that decide about processes: the job's alone when it has any, not merged; else those of the container."""
+def counted_resources(job: TrainJob, template: Json) -> Json:
+    """The resources that decide about processes: the job's alone when it has any, not merged; else those of the first container
+    `node` that has any, of the replicated job `node` and those that train, in the template's order. A launcher has them too."""
     trainer = job.spec.trainer
     if trainer is not None and trainer.resources_per_node is not None:
         return trainer.resources_per_node
-    return (container or {}).get("resources") or {}
+    for pods in templates.replicated_jobs(template):
+        if pods.get("name") == NODE or templates.ancestor(pods) == ANCESTOR_TRAINER:
+            for container in templates.containers(pods):
+                if container.get("name") == NODE and container.get("resources") is not None:
+                    resources: Json = container["resources"]
+                    return resources
+    return {}

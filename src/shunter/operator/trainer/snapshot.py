@@ -98,8 +98,9 @@ def _parsed(text: str) -> object:
 
 
 def as_go_writes(runtime: Json) -> Json:
-    """The runtime as Go's types write it: metadata of templates and resources of containers are always there, be they empty.
-    Raises BuildError for one that cannot be kept in a snapshot."""
+    """The runtime as Go's types write it: metadata of templates and resources of containers are always there, be they empty; no
+    restarts, which is the default, and empty values of variables are left out. Raises BuildError for one that cannot be kept in a
+    snapshot."""
     _check_depth(runtime)
     spec = runtime.get("spec") or {}
     if "template" not in spec:
@@ -109,6 +110,8 @@ def as_go_writes(runtime: Json) -> Json:
     written = {**jobset_spec}
     if jobset_spec.get("replicatedJobs"):
         written["replicatedJobs"] = [_replicated_job(job) for job in jobset_spec["replicatedJobs"]]
+    if (policy := jobset_spec.get("failurePolicy")) and policy.get("maxRestarts") == 0:
+        written["failurePolicy"] = {name: value for name, value in policy.items() if name != "maxRestarts"}
     return {**runtime, "spec": {**spec, "template": {"metadata": {}, **template, "spec": written}}}
 
 
@@ -133,6 +136,15 @@ def _replicated_job(job: Json) -> Json:
     pod_spec = {**(pod_template.get("spec") or {})}
     for field in ("initContainers", "containers"):
         if pod_spec.get(field):
-            pod_spec[field] = [{"resources": {}, **container} for container in pod_spec[field]]
+            pod_spec[field] = [_container(container) for container in pod_spec[field]]
     written_spec = {**job_spec, "template": {"metadata": {}, **pod_template, "spec": pod_spec}}
     return {**job, "template": {"metadata": {}, **job_template, "spec": written_spec}}
+
+
+def _container(container: Json) -> Json:
+    written = {"resources": {}, **container}
+    if container.get("env"):
+        written["env"] = [
+            {name: part for name, part in variable.items() if (name, part) != ("value", "")} for variable in container["env"]
+        ]
+    return written

@@ -159,7 +159,7 @@ def instance_of(model: Model, policy: FluxPolicy) -> Instance:
         namespace=model.job.metadata.namespace,
         nodes=pods.count if pods else 1,
         tasks=tasks_per_node(model.job, policy),
-        gpus=gpu_count(counted_resources(model.job, container)),
+        gpus=gpu_count(counted_resources(model.job, model.template)),
         device=chosen["FLUX_NETWORK_DEVICE"],
         queue_policy=chosen["FLUX_QUEUE_POLICY"],
     )

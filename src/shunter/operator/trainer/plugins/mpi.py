@@ -112,8 +112,7 @@ def slots(model: Model) -> int:
     if trainer is not None and trainer.num_proc_per_node is not None:
         return trainer.num_proc_per_node
     processes = 1 if policy.num_proc_per_node is None else policy.num_proc_per_node
-    nodes = model.pod_set(NODE)
-    gpus = gpu_count(counted_resources(model.job, nodes.container(NODE) if nodes else model.node_container))
+    gpus = gpu_count(counted_resources(model.job, model.template))
     return gpus if processes == 1 and gpus > 1 else processes
 
 

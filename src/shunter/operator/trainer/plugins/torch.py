@@ -9,9 +9,7 @@ import msgspec
 
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json
-from shunter.api.trainer import template as templates
 from shunter.api.trainer import torch_validation, torchtune
-from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.trainer.validation import reserved_environment_errors
 from shunter.operator.trainer.model import BuildError, Model
@@ -45,7 +43,7 @@ class Torch(Plugin):
                     node.get("command") or [],
                     nodes=nodes,
                     processes=processes,
-                    gpus=gpu_count(counted_resources(model.job, node)),
+                    gpus=gpu_count(counted_resources(model.job, model.template)),
                     endpoint=f"{first_node(model.job)}:{PORT}",
                 )
                 model.trainer = msgspec.structs.replace(trainer, command=command)
@@ -59,7 +57,7 @@ class Torch(Plugin):
         return [
             *torch_validation.injection_errors(policy, context.template),
             *reserved_environment_errors(context.job, torch_validation.TORCHRUN_ENVIRONMENT),
-            *torchtune.errors(context.job, gpus=gpu_count(node_resources(context.job, context.template))),
+            *torchtune.errors(context.job, gpus=gpu_count(counted_resources(context.job, context.template))),
         ]
 
     def _inject(self, model: Model, variables: list[Json]) -> None:
@@ -102,12 +100,5 @@ def processes_per_node(model: Model) -> str:
     trainer = model.job.spec.trainer
     if trainer is not None and trainer.num_proc_per_node is not None:
         return str(trainer.num_proc_per_node)
-    resources = counted_resources(model.job, model.node_container)
+    resources = counted_resources(model.job, model.template)
     return "auto" if gpu_count(resources) else str(max(1, cpu_count(resources)))
-
-
-def node_resources(job: TrainJob, template: Json) -> Json:
-    """The resources that decide about processes, from a template that is no model yet."""
-    trained = (pods for pods in templates.replicated_jobs(template) if templates.ancestor(pods) == ANCESTOR_TRAINER)
-    containers = (container for pods in trained for container in templates.containers(pods))
-    return counted_resources(job, next((container for container in containers if container.get("name") == NODE), None))

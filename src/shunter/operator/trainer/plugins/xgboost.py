@@ -20,7 +20,7 @@ class XGBoost(Plugin):
         if model.policy is None or model.policy.xgboost is None or model.trainer_set is None:
             return
         set_nodes(model)
-        workers_per_node = max(1, gpu_count(counted_resources(model.job, model.node_container)))
+        workers_per_node = max(1, gpu_count(counted_resources(model.job, model.template)))
         uri, port, task, workers = TRACKER_ENVIRONMENT
         add_rendezvous(
             model,
