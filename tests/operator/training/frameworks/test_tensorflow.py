@@ -24,6 +24,12 @@ def test_tf_config_lists_all_pods_by_role() -> None:
     )
 
 
+def test_a_dynamic_worker_without_parameter_servers_is_told_of_an_empty_list() -> None:
+    """TensorFlow's ClusterSpec refuses upstream's null."""
+    told = environments(TF, {"Worker": 2}, enableDynamicWorker=True)["job-worker-1"]["TF_CONFIG"]
+    assert told == '{"cluster":{"worker":{"1":"job-worker-1.team-a.svc:2222"},"ps":[]},"task":{"type":"worker","index":1}}'
+
+
 def test_addresses_of_a_tfjob_carry_the_operators_cluster_domain() -> None:
     """The domain is set by CUSTOM_CLUSTER_DOMAIN."""
     framework = TF.with_settings(Settings(cluster_domain="cluster.local"))
