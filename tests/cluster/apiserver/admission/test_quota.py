@@ -83,6 +83,25 @@ async def test_any_kind_is_counted_and_claims_by_their_size_when_they_grow(api: 
     assert again.code == 200, "an object that asks for no more is let through"
 
 
+async def test_a_claim_does_not_grow_beyond_a_quota(api: Api, namespace: str) -> None:
+    storage_class = {"metadata": {"name": namespace}, "provisioner": "p.example.com", "allowVolumeExpansion": True}
+    await api.create("/apis/storage.k8s.io/v1/storageclasses", storage_class)
+    await quota(api, namespace, {"requests.storage": "3Gi"})
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": namespace, "resources": {"requests": {"storage": "2Gi"}}}
+    await post(api, namespace, {"metadata": {"name": "c"}, "spec": spec}, "persistentvolumeclaims")
+    path = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/c"
+    await api.merge(f"{path}/status", {"status": {"phase": "Bound", "capacity": {"storage": "2Gi"}}})
+    refused = await api.merge(path, {"spec": {"resources": {"requests": {"storage": "4Gi"}}}})
+    assert "requested: requests.storage=2Gi, used: requests.storage=2Gi, limited: requests.storage=3Gi" in refused.body["message"]
+    assert (await api.merge(path, {"spec": {"resources": {"requests": {"storage": "3Gi"}}}})).code == 200
+
+
+async def test_what_is_there_already_counts_when_it_is_created_again(api: Api, namespace: str) -> None:
+    await quota(api, namespace, {"count/configmaps": "1"})
+    assert (await post(api, namespace, {"metadata": {"name": "a"}}, "configmaps")).code == 201
+    assert (await post(api, namespace, {"metadata": {"name": "a"}}, "configmaps")).code == 403
+
+
 async def test_a_dry_run_is_refused_too_and_takes_nothing(api: Api, namespace: str) -> None:
     await quota(api, namespace, {"pods": "1"})
     for _ in range(2):

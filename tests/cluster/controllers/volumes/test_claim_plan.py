@@ -129,6 +129,14 @@ def test_a_class_of_another_cluster_is_served_by_this_machine() -> None:
     assert "there is no StorageClass nfs-client" in create.succeeded.message
 
 
+def test_the_class_may_be_named_by_the_annotation_of_old() -> None:
+    named = claim(metadata={"annotations": {"volume.beta.kubernetes.io/storage-class": "nfs-client"}}, storageClassName=None)
+    (create,) = plan(Observed(claim=named, default_class="standard", directory="/v")).writes
+    assert isinstance(create, Create)
+    assert create.body["spec"]["storageClassName"] == "nfs-client"
+    assert bound_to(plan(Observed(claim=named, volumes=(volume(), volume("v2", storageClassName="nfs-client"))))) == "v2"
+
+
 def test_a_claim_older_than_the_default_class_gets_it_unless_it_wants_none() -> None:
     (patch,) = plan(Observed(claim=claim(storageClassName=None), default_class="standard", directory="/v")).writes
     assert isinstance(patch, Patch)
