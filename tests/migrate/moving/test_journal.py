@@ -68,6 +68,35 @@ async def test_a_file_that_is_no_journal_is_told_with_its_line(moves: Moves, tmp
         await journal(moves, tmp_path).load()
 
 
+async def test_a_file_of_damaged_bytes_is_told_with_its_line(moves: Moves, tmp_path: Path) -> None:
+    (tmp_path / "p1.jsonl").write_bytes(b'{"step":"\xff"}\n{}\n')
+    with pytest.raises(InputError, match=r"p1\.jsonl:1: not a record of a journal"):
+        await journal(moves, tmp_path).load()
+
+
+async def test_a_file_that_cannot_be_read_is_told(moves: Moves, tmp_path: Path) -> None:
+    (tmp_path / "p1.jsonl").mkdir()
+    with pytest.raises(EnvironmentProblem, match=r"the journal .*p1\.jsonl: Is a directory"):
+        await journal(moves, tmp_path).load()
+
+
+async def test_a_config_map_that_was_edited_is_told_and_written_again_when_it_is_deleted(moves: Moves, tmp_path: Path) -> None:
+    with journal(moves, tmp_path) as written:
+        await written.load()
+        await written.announce(intended(CREATE, None))
+    await moves.client.patch(CONFIG_MAPS, "shunter-migration-p1-0", moves.namespace, {"data": {"000001": "{}"}})
+    with pytest.raises(EnvironmentProblem, match="shunter-migration-p1-0: 000001 is not a record of a journal") as told:
+        await journal(moves, tmp_path).load()
+    assert "delete the ConfigMap" in told.value.remedy
+    await moves.client.delete(CONFIG_MAPS, "shunter-migration-p1-0", moves.namespace)
+    with journal(moves, tmp_path) as again:
+        await again.load()
+        await again.mirror()
+    found = journal(moves, tmp_path / "elsewhere")
+    await found.load()
+    assert found.records == written.records
+
+
 def test_two_processes_never_write_one_journal(moves: Moves, tmp_path: Path) -> None:
     with journal(moves, tmp_path), pytest.raises(EnvironmentProblem, match="is in use"), journal(moves, tmp_path):
         pass

@@ -48,6 +48,9 @@ MISTAKES = {
         edited("name: bert\n", "name: bert\n    options: {torchLaunch: never}\n"), "options: Invalid enum value 'never'"),
     "a newer format": (edited("format: 1", "format: 9"), "format is 9"),
     "no YAML": ("{", "plan.yaml"),
+    "a kind that is none": (edited("kind: PyTorchJob", "kind: pytorchjob"), "pytorchjob team/bert: kind is none of v1: JAXJob"),
+    "an id that is a path": (edited(f"id: {PLAN.id}", "id: ../../bert"), "id is '../../bert'; it names the journal"),
+    "an id that is empty": (edited(f"id: {PLAN.id}", "id: ''"), "id is ''; it names the journal"),
 }  # fmt: skip
 
 
@@ -63,6 +66,20 @@ def test_a_job_that_stands_in_two_waves_is_refused(tmp_path: Path) -> None:
     twice: Plan = msgspec.structs.replace(PLAN, waves=(*PLAN.waves, *PLAN.waves))
     (tmp_path / "plan.yaml").write_text(text(twice))
     with pytest.raises(InputError, match="PyTorchJob team/bert is listed twice"):
+        read(tmp_path / "plan.yaml")
+
+
+def test_two_waves_of_one_name_are_refused(tmp_path: Path) -> None:
+    [wave] = PLAN.waves
+    twice: Plan = msgspec.structs.replace(PLAN, waves=(wave, msgspec.structs.replace(wave, jobs=())))
+    (tmp_path / "plan.yaml").write_text(text(twice))
+    with pytest.raises(InputError, match=f"two waves are called {wave.name}"):
+        read(tmp_path / "plan.yaml")
+
+
+def test_a_plan_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_bytes(b"id: \xff\xfe")
+    with pytest.raises(InputError, match=r"--plan .*plan.yaml: "):
         read(tmp_path / "plan.yaml")
 
 

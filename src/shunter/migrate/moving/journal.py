@@ -249,8 +249,17 @@ class Journal:
 
     async def _mirrored(self) -> list[Record]:
         found = (await self._client.list(CONFIG_MAPS, self.namespace, label_selector=f"{PLAN}={self._plan_id}")).items
-        texts = [text for obj in found for _, text in sorted((obj.get("data") or {}).items())]
-        return [msgspec.json.decode(text, type=Record) for text in texts]
+        return [self._decoded(obj, key) for obj in found for key in sorted(obj.get("data") or {})]
+
+    def _decoded(self, obj: Json, key: str) -> Record:
+        try:
+            return msgspec.json.decode(obj["data"][key], type=Record)
+        except msgspec.MsgspecError as error:
+            raise EnvironmentProblem(
+                f"ConfigMap {self.namespace}/{obj['metadata']['name']}: {key} is not a record of a journal: {error}.",
+                f"Another version wrote it, or somebody edited it. If {self._path} has all records, delete the ConfigMap: apply "
+                "and rollback write it again.",
+            ) from error
 
     async def _with_copies(self, records: Sequence[Record]) -> list[Record]:
         """The records, with the copies of objects that another machine deleted."""
@@ -288,13 +297,15 @@ def _records(path: Path) -> list[Record]:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise EnvironmentProblem(f"the journal {path}: {error.strerror}.", "Name another place: --journal DIR") from error
     found = []
     for number, line in enumerate(lines, start=1):
         if not line:
             continue
         try:
             found.append(msgspec.json.decode(line, type=Record))
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             if number == len(lines):
                 break
             raise InputError(f"{path}:{number}: not a record of a journal: {error}.") from error

@@ -8,14 +8,19 @@ from typing import Any, Literal
 
 import msgspec
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Struct
 from shunter.api.titles import object_title
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.migrate.options import Options
 from shunter.migrate.own_files import PLAN_HEADER
 from shunter.migrate.survey.inventory.classes import JobClass
 
 FORMAT = 1
+_ID = late_pattern(r"[a-z0-9](?:[-a-z0-9]{0,40}[a-z0-9])?")
+"""What names of ConfigMaps and of the journal's file may hold."""
+_KINDS = tuple(kind.resource.kind for kind in JOB_KINDS)
 
 Strategy = Literal["side-by-side", "replacement"]
 """side-by-side: v1 and v2 coexist, and jobs are moved wave by wave. replacement: v1 is drained, then all jobs are replaced at
@@ -126,13 +131,20 @@ def read(path: Path) -> Plan:
         raise InputError(f"--plan {path}: {error}.") from error
     if plan.format != FORMAT:
         raise InputError(f"--plan {path}: format is {plan.format}; this version reads {FORMAT}.", "Plan again.")
+    if not _ID.fullmatch(plan.id):
+        raise InputError(f"--plan {path}: id is {plan.id!r}; it names the journal.", "Leave it as `migrate plan` wrote it.")
     known = set(Options.__struct_encode_fields__)
     titles: set[str] = set()
     for item in plan.items:
         if item.title in titles:
             raise InputError(f"--plan {path}: {item.title} is listed twice.", "Leave it in one wave.")
         titles.add(item.title)
+        if item.kind not in _KINDS:
+            raise InputError(f"--plan {path}: {item.title}: kind is none of v1: {', '.join(_KINDS)}.")
         if unknown := item.options.keys() - known:
             raise InputError(f"--plan {path}: {item.title}: options has no {', '.join(sorted(unknown))}.")
         plan.options_of(item)
+    names = [wave.name for wave in plan.waves]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"--plan {path}: two waves are called {twice[0]}.", "Rename one: waves are moved in order.")
     return plan
