@@ -47,6 +47,23 @@ class Reading(NamedTuple):
     """What v1's admission has against the object."""
 
 
+_INTEGERS: tuple[Path, ...] = (
+    ("runPolicy", "backoffLimit"),
+    ("runPolicy", "ttlSecondsAfterFinished"),
+    ("runPolicy", "schedulingPolicy", "minAvailable"),
+    ("runPolicy", "schedulingPolicy", "scheduleTimeoutSeconds"),
+    ("elasticPolicy", "minReplicas"),
+    ("elasticPolicy", "maxReplicas"),
+    ("elasticPolicy", "maxRestarts"),
+    ("elasticPolicy", "nProcPerNode"),
+    ("elasticPolicy", "rdzvPort"),
+    ("slotsPerWorker",),
+)
+"""Fields of a spec that the CRDs of both generations hold to 32 bits."""
+_BEYOND = 2**31
+_SMALLER = f"Write a number up to {_BEYOND - 1}."
+
+
 def read(source: SourceObject, framework: AnyFramework) -> Reading:
     """The job: some role of its kind has pods, and each role with pods has a template with a container. Fields that
     are null are absent, as for an API server; but a role that is null is refused, lest its pods be lost. Raises
@@ -67,6 +84,10 @@ def read(source: SourceObject, framework: AnyFramework) -> Reading:
             count: Path = ("spec", field, role, "replicas")
             raise UnreadableJobError(source, count, f"{spec.replicas} pods are more than a Job may have", _FEWER)
     view = _convert(source, value, framework.info.view, ())
+    for place in _INTEGERS:
+        number = value_at(value, ("spec", *place))
+        if isinstance(number, int) and not -_BEYOND <= number < _BEYOND:
+            raise UnreadableJobError(source, ("spec", *place), f"{number} is no integer of 32 bits", _SMALLER)
     job = framework.read(view)
     with_pods = [role for role in job.replicas if job.replica_count(role)]
     if not any(role in _ROLES[source.kind] for role in with_pods):
