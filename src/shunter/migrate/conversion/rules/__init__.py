@@ -65,7 +65,7 @@ from shunter.migrate.conversion.rules.programs import (
     whole_environment,
 )
 from shunter.migrate.conversion.rules.programs.peers import master_lookups, peer_lookups
-from shunter.migrate.conversion.rules.pytorch import processes
+from shunter.migrate.conversion.rules.pytorch import master_first, processes
 
 Rule = Callable[[Draft], None]
 ORDER: tuple[Rule, ...] = (
@@ -103,6 +103,7 @@ ORDER: tuple[Rule, ...] = (
     downward_files.apply,
     files_of_v1.apply,
     ssh_clients.apply,
+    master_first.apply,
     master_lookups.apply,
     peer_lookups.apply,
     whole_environment.apply,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
+
+_USUAL_DOTS = 5
+"""The kubelet's, for pods that take the cluster's DNS."""
 
 HOST_NAME = Topic(
     id="HOST001",
@@ -63,6 +67,20 @@ OTHER_FULL_NAME = Topic(
     remedy="Check the length of the launcher's full name, and look for programs that read the host name.",
 )
 
+FEW_DOTS = Topic(
+    id="HOST032",
+    title="host names of v2 have a dot, and the DNS settings look up such names as they are",
+    severity="warning",
+    change="semantic-change",
+    grade="D",
+    explanation=(
+        "A v1 pod is reached as JOB-worker-0, without a dot, and in v2 as JOB-node-0-1.JOB. With ndots of 1 or less, as it is "
+        "with dnsPolicy None unless dnsConfig says otherwise, a resolver first looks up a name with a dot without the search "
+        "list. glibc then tries the search list, too; musl (Alpine) does not, and the nodes cannot find each other."
+    ),
+    remedy="Remove the option, or set ndots to 2 or more, unless the image has glibc.",
+)
+
 
 def apply(draft: Draft) -> None:
     """Drops `hostname` and `subdomain`, which JobSet sets, and setHostnameAsFQDN where it did nothing in v1. Reports what
@@ -74,9 +92,21 @@ def apply(draft: Draft) -> None:
                 _report_dropped(draft, group, field)
         if spec.get("setHostnameAsFQDN"):
             _judge_full_names(draft, group)
+        if len(draft.hosts) > 1 and _dots(spec) <= 1:
+            path = (*draft.template_paths(group)[0], "spec", "dnsConfig")
+            draft.report(FEW_DOTS, path, f"ndots is {_dots(spec)}, and the first pod is {draft.host(group, 0)} in v2.")
         if spec.get("hostNetwork") and group.count * group.replicas > 1:
             path = (*draft.template_paths(group)[0], "spec", "hostNetwork")
             draft.report(NODE_NETWORK, path, f"The {group.count * group.replicas} pods of {group.name} use their node's ports.")
+
+
+def _dots(spec: Json) -> int:
+    """From how many dots on a name is looked up as it is first. Source: kubelet 1.36 `dns.go`; resolv.conf(5)."""
+    options = (spec.get("dnsConfig") or {}).get("options") or ()
+    given = [str(one.get("value")) for one in options if one.get("name") == "ndots"]
+    if given:
+        return int(given[-1]) if given[-1].isdigit() else _USUAL_DOTS
+    return 1 if spec.get("dnsPolicy") == "None" else _USUAL_DOTS
 
 
 def _judge_full_names(draft: Draft, group: Group) -> None:

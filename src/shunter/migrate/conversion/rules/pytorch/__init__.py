@@ -4,7 +4,8 @@ launcher.py         torchrun, or variables that the program reads; launcher_topi
 processes.py        nprocPerNode
 elastic.py          elasticPolicy: minReplicas, maxReplicas, maxRestarts, metrics, rdzv; which PET_ variables of v1 remain
 rendezvous_port.py  MASTER_PORT
+master_first.py     what the Master does before Workers start in v1
 
-Tests: tests/scenarios/migrate/pytorch, tests/migrate/conversion/kinds/test_pytorch.py; processes.py in
+Tests: tests/scenarios/migrate/pytorch, tests/migrate/conversion/kinds/test_pytorch.py; processes.py and master_first.py in
 tests/migrate/conversion/rules/pytorch.
 """
