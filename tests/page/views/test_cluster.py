@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.kube.client import Client
 from shunter.operator.overview import member
-from shunter.page.views.cluster import gpus_asked_by, kept_holder, kept_node, node_row, open_cluster
+from shunter.page.views.cluster import gpus_requested_by, kept_holder, kept_node, node_row, open_cluster
 from shunter.page.views.jobs import kept_job
 from shunter.page.views.rank_rows import kept_pod
 from shunter.page.views.view import Observed, PageOptions, Parameters, Viewer
@@ -133,4 +133,4 @@ def test_what_a_job_asks_for_is_counted_over_all_its_ranks() -> None:
     for role in v1["spec"]["pytorchReplicaSpecs"].values():
         role["template"] = template
     native = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {"completions": 2, "template": template}}
-    assert (gpus_asked_by(v1), gpus_asked_by(native), gpus_asked_by(load_yaml(TRAIN_JOB))) == (12, 8, None)
+    assert (gpus_requested_by(v1), gpus_requested_by(native), gpus_requested_by(load_yaml(TRAIN_JOB))) == (12, 8, None)

@@ -321,7 +321,7 @@ class ApiServer:
             return _answer(
                 msgspec.json.encode({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses})
             )
-        if path == "/openapi/v2" and swagger.is_wanted(accept):
+        if path == "/openapi/v2" and swagger.is_requested(accept):
             return _cached(request, self._openapi.v2_protobuf(), swagger.MEDIA_TYPE)
         document = self._document_at(path)
         found = target(path)

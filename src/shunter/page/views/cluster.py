@@ -100,7 +100,7 @@ class Cluster:
             if isinstance(row, JobRow) and row.state == "Waiting"
         ]
         jobs = {uid: kept for found in self._jobs_of(observed).objects.values() for uid, kept in found.items()}
-        asked = [gpus_asked_by(jobs[row.id].object) for row in waiting]
+        asked = [gpus_requested_by(jobs[row.id].object) for row in waiting]
         summary = ClusterSummary(
             id="cluster",
             version=observed.readings.get("version", ""),
@@ -201,7 +201,7 @@ def _job_of(labels: Mapping[str, str]) -> tuple[str, int]:
     return (f"{name} {role}" if name and role not in (NATIVE_ROLE, V2_ROLE) else name), index
 
 
-def gpus_asked_by(job: Json) -> int | None:
+def gpus_requested_by(job: Json) -> int | None:
     """The GPUs that all pods of a job request together; None if only its runtime specifies them. Pure."""
     if is_v1(job):
         return gpus(job)

@@ -21,7 +21,7 @@ Field = Callable[[int, Any], bytes]
 """A field with its number, from its JSON value."""
 
 
-def is_wanted(accept: str) -> bool:
+def is_requested(accept: str) -> bool:
     """Whether an Accept header asks for this format, by its current name or the older one that clients still use."""
     return any(name in accept for name in _ASKED_FOR)
 
