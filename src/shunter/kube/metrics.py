@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -140,6 +140,10 @@ class ControllerMetrics:
         self._panics = metrics.panics.labels(name)
         self._reconcile_seconds = metrics.reconcile_seconds.labels(name)
         self._active = metrics.active.labels(name)
+        for result in get_args(
+            Result
+        ):  # there from the start, as with controller-runtime: a rate needs a sample before the first
+            metrics.reconciles.labels(name, result)
 
     def follow(self, controller: Controller[Any]) -> None:
         """Adds what is read from the controller at each scrape."""
