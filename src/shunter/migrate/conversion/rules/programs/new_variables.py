@@ -14,7 +14,7 @@ from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.mounted_files import env_sources
 from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads, python_texts
 from shunter.migrate.conversion.launch.reads import Read
-from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
+from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, has_any, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.plugins.jax import PROCESS_ENVIRONMENT
@@ -128,7 +128,8 @@ def _deciding(draft: Draft, programs: Programs, new: Sequence[str]) -> dict[tupl
     """The first place of each text that takes a rank or a shard from such a variable, or forms the group only with it."""
     names = {name: name for name in new if name in _OF_GROUPS}
     found: dict[tuple[str, Path, str], PodRead] = {}
-    for one in pod_reads(programs.container, programs.volumes, draft.texts_of, names):
+    is_named = has_any(programs, (*names, "environ"))  # most programs name none, and reads take long
+    for one in pod_reads(programs.container, programs.volumes, draft.texts_of, names) if is_named else ():
         if one.read.decides and one.read.name in names and not _is_rank_otherwise(draft, one):
             found.setdefault((one.spot.file, one.spot.path, one.read.name), one)
     for text in python_texts(programs.container, programs.volumes, draft.texts_of):
