@@ -26,6 +26,12 @@ def note(
     return Note(regarding=Ref(PYTORCH_JOBS, "n", name, f"uid-{name}"), type=type, reason=reason, message=message)
 
 
+async def cancelled(task: asyncio.Task[None]) -> None:
+    """Returns when the task has ended."""
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 def new_recorder(
     client: Client,
     form: events.Form = "events.k8s.io/v1",
@@ -258,12 +264,13 @@ async def test_what_followers_of_a_job_are_shown_goes_at_once(
     for number in range(2):
         recorder.record(note(f"failed {number}", type=type, reason=reason))
         await eventually(lambda number=number: len(stored(peer)) == 1 + number)  # type: ignore[misc]
+    await cancelled(sending)  # whoever is still busy with what is stored would take the next note along
+    sending = asyncio.create_task(recorder.run())
     recorder.record(note())
     for _ in range(100):
         await asyncio.sleep(0)
     assert len(stored(peer)) == 2, "the next note waits as before"
-    sending.cancel()
-    await asyncio.gather(sending, return_exceptions=True)
+    await cancelled(sending)
 
 
 async def test_a_warning_ends_a_quiet_and_comes_after_what_was_recorded_before_it(
@@ -279,8 +286,7 @@ async def test_a_warning_ends_a_quiet_and_comes_after_what_was_recorded_before_i
     recorder.record(note("failed", type="Warning"))
     await eventually(lambda: len(stored(peer)) == 3)
     assert [event["note"] for event in stored(peer)] == ["created", "running", "failed"]
-    sending.cancel()
-    await asyncio.gather(sending, return_exceptions=True)
+    await cancelled(sending)
 
 
 async def test_too_many_notes_are_dropped_and_said(
