@@ -1,5 +1,5 @@
-"""What a fresh cluster holds: its namespaces, the CRDs of the kinds that the operator serves or needs, its version, and
-the ClusterRole cluster-admin.
+"""What a fresh cluster holds: its namespaces, the CRDs of the kinds that the operator serves or needs, its version, classes of
+priorities and runtimes, and the ClusterRole cluster-admin.
 
 Runs at every start. What is there stays; a packaged CRD replaces an older one of ours.
 """
@@ -19,8 +19,10 @@ from shunter.api.resources import (
     PRIORITY_CLASSES,
     ROLE_BINDINGS,
     ROLES,
+    RUNTIME_CLASSES,
 )
 from shunter.api.trainer import public_version
+from shunter.cluster.apiserver.admission import runtime_class
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.scheduling import SYSTEM_CLASSES
 from shunter.cluster.apiserver.custom_resources import crd_lifecycle
@@ -58,6 +60,10 @@ async def bootstrap(backend: Backend) -> None:
         if classes.head("", packaged["metadata"]["name"]) is None:
             metadata = _metadata(backend, **packaged["metadata"], generation=1)
             await backend.store.write(classes, _tail({**packaged, "metadata": metadata}), previous=None, durable=True)
+    runtime_classes = backend.store.collection(RUNTIME_CLASSES.group, RUNTIME_CLASSES.plural)
+    if runtime_classes.head("", runtime_class.PACKAGED["metadata"]["name"]) is None:
+        metadata = _metadata(backend, **runtime_class.PACKAGED["metadata"])
+        await backend.store.write(runtime_classes, {**runtime_class.PACKAGED, "metadata": metadata}, previous=None, durable=True)
     for resource, content in (
         (CONFIG_MAPS, public_version.CONFIG_MAP),
         (ROLES, public_version.ROLE),

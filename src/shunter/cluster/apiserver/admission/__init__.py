@@ -1,10 +1,12 @@
 """Admission of a write: the built-in steps and the webhooks.
 
 chain.py, attributes.py     their order; a write as rules and webhooks see it
-limit_range.py, quota.py, service_account.py, jobset.py    built-in steps; jobset.py stands for JobSet's own webhooks
+limit_range.py, quota.py, runtime_class.py, service_account.py, jobset.py    built-in steps; jobset.py stands for JobSet's own
+                            webhooks
 policies.py                 ValidatingAdmissionPolicies
 webhooks.py                 which webhooks are asked; match_conditions.py: the CEL expressions that keep a write from them
 webhook_calls.py            a webhook asked, and that it cannot be reached; webhook_answers.py: what is taken for an answer
 
-Tests: tests/cluster/apiserver/admission; tests/vectors/cases/limits.yaml, policies.yaml and webhooks.yaml.
+Tests: tests/cluster/apiserver/admission; tests/vectors/cases/limits.yaml, policies.yaml,
+runtime-classes.yaml and webhooks.yaml.
 """

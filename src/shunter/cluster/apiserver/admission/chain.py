@@ -6,7 +6,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
-from shunter.cluster.apiserver.admission import limit_range, quota, service_account
+from shunter.cluster.apiserver.admission import limit_range, quota, runtime_class, service_account
 from shunter.cluster.apiserver.admission.attributes import Attributes, Operation
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import fill_defaults
@@ -15,6 +15,9 @@ from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, WriteOptions
 from shunter.cluster.apiserver.status import StatusError, internal
 from shunter.cluster.apiserver.subresources.scales import SCALES, scale_of
+
+_INTERNAL = 500
+"""What the server could not decide; no details say about what."""
 
 
 def attributes_of(
@@ -61,6 +64,7 @@ async def admitted(
         try:
             kind.admit(document, old, backend.objects)
             if served.resource == PODS and old is None:
+                runtime_class.admit(document, backend.objects)
                 limit_range.set_defaults(document, backend.objects)
         except RejectedError as rejection:
             shown = attributes.name or document["metadata"].get("generateName", "")
@@ -84,6 +88,8 @@ async def reviewed(
     if not status:
         try:
             served.kind.review(document, old, backend.objects)
+            if served.resource == PODS and old is None:
+                runtime_class.review(document, backend.objects)
             if served.resource.namespaced:
                 limit_range.review(served.resource, document, old, backend.objects)
                 quota.review(served.resource, document, old, backend.objects)
@@ -94,6 +100,8 @@ async def reviewed(
 
 
 def _rejection(served: ServedKind, name: str, rejection: RejectedError) -> StatusError:
+    if rejection.code == _INTERNAL:
+        return StatusError(_INTERNAL, rejection.reason, str(rejection))
     details: dict[str, Any] = {"name": name} if name else {}
     if served.resource.group:
         details["group"] = served.resource.group

@@ -123,10 +123,10 @@ def _ratio(kind: str, name: str, most: Any, requests: _Amounts, limits: _Amounts
 
 
 def _total(spec: Json, field: str) -> _Amounts:
-    """What a pod requests, or may use, as a whole; names that no container has are absent."""
+    """What a pod requests, or may use, as a whole, without its overhead; names that no container has are absent."""
 
     def with_field(part: Json) -> Json:
-        return {**part, "resources": {"requests": (part.get("resources") or {}).get(field) or {}}}
+        return {**part, "overhead": {}, "resources": {"requests": (part.get("resources") or {}).get(field) or {}}}
 
     parts = {name: [with_field(one) for one in spec.get(name) or ()] for name in ("containers", "initContainers")}
     amounts = requested(msgspec.convert({**with_field(spec), **parts}, PodRequests))

@@ -17,6 +17,7 @@ from shunter.api.resources import (
     NODES,
     POD_DISRUPTION_BUDGETS,
     RESOURCE_QUOTAS,
+    RUNTIME_CLASSES,
     SERVICE_ACCOUNTS,
     Resource,
 )
@@ -123,7 +124,7 @@ def kinds() -> list[Kind]:
             warnings=_not_enforced,
         ),
         typed(
-            _cluster_wide("node.k8s.io", "RuntimeClass", "runtimeclasses"),
+            RUNTIME_CLASSES,
             validate=runtime_class_errors,
             created_by_update=True,
             updates_need_revision=True,

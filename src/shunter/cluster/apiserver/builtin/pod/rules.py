@@ -15,6 +15,7 @@ from shunter.cluster.apiserver.builtin.pod.container_rules import (
     container_errors,
     image_space_errors,
     init_container_errors,
+    resource_errors,
 )
 from shunter.cluster.apiserver.builtin.pod.file_keys import file_key_volume_errors
 from shunter.cluster.apiserver.builtin.pod.operating_systems import operating_system_errors
@@ -118,6 +119,8 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
         errors += address_errors(f"{here}.ip", alias.get("ip", ""))
         for at, name in enumerate(alias.get("hostnames", ())):
             errors += faults(f"{here}.hostnames[{at}]", name, subdomain_faults(name))
+    if overhead := spec.get("overhead"):
+        errors += resource_errors({"limits": overhead}, set(), f"{field}.overhead")
     for name in ("priorityClassName", "runtimeClassName"):
         if value := spec.get(name):
             errors += faults(f"{field}.{name}", value, subdomain_faults(value))

@@ -32,6 +32,8 @@ def pod_spec_warnings(spec: Json, field: str) -> list[str]:
         found += _fractions(container.get("resources") or {}, f"{path}.resources")
         found += _hidden_variables(container.get("env") or (), f"{path}.env")
     found += _port_warnings(containers)
+    for name in _BYTES:
+        found += _fraction(spec.get("overhead") or {}, name, f"{field}.overhead")
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         where = f"{field}.terminationGracePeriodSeconds"
         found.append(f"{where}: must be >= 0; negative values are invalid and will be treated as 1")
@@ -78,9 +80,13 @@ def _repeated(items: list[Json] | None, field: str, key: str) -> Iterator[str]:
 def _fractions(resources: Json, field: str) -> Iterator[str]:
     for name in _BYTES:
         for kind in ("limits", "requests"):
-            value = (resources.get(kind) or {}).get(name)
-            if value is not None and not _is_whole(value):
-                yield f'{field}.{kind}[{name}]: fractional byte value "{value}" is invalid, must be an integer'
+            yield from _fraction(resources.get(kind) or {}, name, f"{field}.{kind}")
+
+
+def _fraction(amounts: Json, name: str, field: str) -> Iterator[str]:
+    value = amounts.get(name)
+    if value is not None and not _is_whole(value):
+        yield f'{field}[{name}]: fractional byte value "{value}" is invalid, must be an integer'
 
 
 def _is_whole(value: str) -> bool:
