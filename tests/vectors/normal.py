@@ -29,6 +29,8 @@ _FAULT = re.compile(
 )
 _ADDRESS = re.compile(r"\b10\.\d+\.\d+\.\d+\b")
 _HASH = re.compile(r"hash=[0-9A-F]+")
+_SELF_TYPE = re.compile(r"\bselfType\d+")
+"""What the type of `self` is called while its rules are compiled."""
 _AGE = re.compile(r"(\d+[smhdy])+")
 _RECENT_SECONDS = 86400 * 2
 
@@ -74,7 +76,7 @@ class Normal:
             value = value.replace(found, stable)
         value = _UUID.sub(lambda match: self._stable("uid", match[0]), _TOKEN.sub("<token>", value))
         value = _TIME.sub(self._time, value)
-        value = _ADDRESS.sub("<address>", _HASH.sub("hash=<hash>", value))
+        value = _SELF_TYPE.sub("selfType<number>", _ADDRESS.sub("<address>", _HASH.sub("hash=<hash>", value)))
         return _REVISION.sub(r"\1<revision>", value)
 
     def _object(self, value: Json) -> Json:

@@ -77,7 +77,7 @@ async def test_a_warning_lets_the_write_through(bound: Bound) -> None:
             id="a message that is made",
         ),
         pytest.param(
-            {"expression": "false", "messageExpression": "object.data.none", "message": "m"},
+            {"expression": "false", "messageExpression": "string(object.data.none)", "message": "m"},
             422,
             "m",
             id="one that cannot be made",

@@ -3,10 +3,10 @@
 chain.py, attributes.py     their order; a write as rules and webhooks see it
 limit_range.py, quota.py, runtime_class.py, service_account.py, jobset.py    built-in steps; jobset.py stands for JobSet's own
                             webhooks
-policies.py                 ValidatingAdmissionPolicies
+policies.py                 ValidatingAdmissionPolicies; expression_types.py: what their expressions may read
 webhooks.py                 which webhooks are asked; match_conditions.py: the CEL expressions that keep a write from them
 webhook_calls.py            a webhook asked, and that it cannot be reached; webhook_answers.py: what is taken for an answer
 
 Tests: tests/cluster/apiserver/admission; tests/vectors/cases/limits.yaml, policies.yaml,
-runtime-classes.yaml and webhooks.yaml.
+policy-types.yaml, runtime-classes.yaml and webhooks.yaml.
 """

@@ -1,21 +1,21 @@
-"""The matchConditions of webhooks: CEL expressions that all must hold before a webhook is asked about a write.
+"""The matchConditions of webhooks and policies: CEL expressions that all must hold before one is asked about a write.
 
 Source: k8s.io/apiserver 1.36 `admission/plugin/webhook/matchconditions`
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
+from shunter.cluster.apiserver.admission import expression_types
 from shunter.cluster.apiserver.schema import cel
 from shunter.cluster.apiserver.schema.cel_authorizer import authorizer
+from shunter.cluster.apiserver.schema.typecheck.types import BOOL
 
-_VARIABLES = ("object", "oldObject", "namespaceObject", "request", "authorizer")
 _LIMIT = 64
 
 
@@ -54,9 +54,10 @@ def values_of(request: Json) -> dict[str, Any]:
     return {"object": request["object"], "oldObject": request["oldObject"], "request": about, "authorizer": checks}
 
 
-def errors(conditions: Sequence[Json], field: str, more: tuple[str, ...] = ()) -> list[FieldError]:
-    """What is wrong with the conditions of one webhook, or of a policy, which may use `more` variables."""
+def errors(conditions: Sequence[Json], field: str, *, has_params: bool = False) -> list[FieldError]:
+    """What is wrong with the conditions of one webhook or policy."""
     found: list[FieldError] = []
+    within = expression_types.environment(has_params=has_params)
     if len(conditions) > _LIMIT:
         found.append(FieldError("FieldValueTooMany", field, f"Too many: {len(conditions)}: must have at most {_LIMIT} items"))
     names: set[str] = set()
@@ -64,7 +65,7 @@ def errors(conditions: Sequence[Json], field: str, more: tuple[str, ...] = ()) -
         here, name, expression = f"{field}[{index}]", condition.get("name", ""), condition.get("expression", "")
         if not expression.strip():
             found.append(required(f"{here}.expression"))
-        elif fault := compilation_fault(expression, (*_VARIABLES, *more), ("bool",)):
+        elif fault := expression_types.fault(expression, within, [BOOL]):
             found.append(invalid(f"{here}.expression", expression, fault))
         if not name:
             found.append(required(f"{here}.name"))
@@ -74,18 +75,3 @@ def errors(conditions: Sequence[Json], field: str, more: tuple[str, ...] = ()) -
             found += [invalid(f"{here}.name", name, detail) for detail in label_key_faults(name)]
         names.add(name)
     return found
-
-
-@functools.lru_cache(maxsize=256)
-def compilation_fault(expression: str, variables: tuple[str, ...], expected: tuple[str, ...]) -> str:
-    """Why an expression over these variables does not compile to one of the `expected` types, or to any if none is given; empty
-    when it does."""
-    try:
-        found = cel.result_type(expression, variables)
-    except cel.CompilationError as error:
-        return str(error)
-    if not expected or found in expected:
-        return ""
-    if len(expected) > 1:
-        return f"must evaluate to one of [{' '.join(expected)}] but got {found}"
-    return "" if found == "dyn" else f"must evaluate to {expected[0]} but got {found}"

@@ -11,16 +11,14 @@ from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults, label_key_faults, subdomain_faults
 from shunter.api.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
-from shunter.cluster.apiserver.admission import match_conditions
+from shunter.cluster.apiserver.admission import expression_types, match_conditions
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.builtin.webhooks import rule_errors
 from shunter.cluster.apiserver.field_rules import faults, one_of, selector_errors, unsupported
 from shunter.cluster.apiserver.kinds import Kind
+from shunter.cluster.apiserver.schema.typecheck.checker import Environment
+from shunter.cluster.apiserver.schema.typecheck.types import BOOL, STRING, Type
 
-_OF_MESSAGES = ("object", "oldObject", "request", "namespaceObject", "variables")
-_VARIABLES = ("authorizer", *_OF_MESSAGES)
-_PARAMETERS = ("params",)
-"""Only where a policy has a `paramKind`."""
 _ACTIONS = ["Audit", "Deny", "Warn"]
 _IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
@@ -72,7 +70,6 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
     if spec["failurePolicy"] not in ("Fail", "Ignore"):
         errors.append(unsupported("spec.failurePolicy", spec["failurePolicy"], ["Fail", "Ignore"]))
     kind = spec.get("paramKind")
-    parameters = _PARAMETERS if kind is not None else ()
     if kind is not None:
         errors += _param_kind_errors(kind)
     constraints = spec.get("matchConstraints")
@@ -80,22 +77,27 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
         errors.append(required("spec.matchConstraints"))
     else:
         errors += _match_errors(constraints, "spec.matchConstraints", needs_rules=True)
-    errors += match_conditions.errors(spec.get("matchConditions") or (), "spec.matchConditions", parameters)
-    for index, variable in enumerate(spec.get("variables") or ()):
+    errors += match_conditions.errors(spec.get("matchConditions") or (), "spec.matchConditions", has_params=kind is not None)
+    variables = spec.get("variables") or ()
+    types = expression_types.variable_types(variables, has_params=kind is not None)
+    for index, variable in enumerate(variables):
         errors += _variable_name_errors(variable.get("name") or "", f"spec.variables[{index}].name")
-        expression, here = variable.get("expression", ""), f"spec.variables[{index}].expression"
-        errors += _expression_errors(expression, here, (*_VARIABLES, *parameters), expected=())
+        earlier = expression_types.variable_types(variables[:index], has_params=kind is not None) or {}
+        within = expression_types.environment(has_params=kind is not None, variables=earlier)
+        errors += _expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", within)
     validations = spec.get("validations") or ()
     if not validations and not spec.get("auditAnnotations"):
         text = "validations or auditAnnotations must contain at least one item"
         errors += [required(f"spec.{name}", text) for name in ("validations", "auditAnnotations")]
+    within = expression_types.environment(has_params=kind is not None, variables=types)
+    in_messages = expression_types.environment(has_params=kind is not None, has_authorizer=False, variables=types)
     for index, validation in enumerate(validations):
-        errors += _validation_errors(validation, parameters, f"spec.validations[{index}]")
+        errors += _validation_errors(validation, f"spec.validations[{index}]", within, in_messages)
     annotations = spec.get("auditAnnotations") or []
     keys = [annotation.get("key") or "" for annotation in annotations]
     for index, annotation in enumerate(annotations):
         here = f"spec.auditAnnotations[{index}]"
-        errors += _audit_errors(annotation, policy["metadata"].get("name", ""), parameters, here)
+        errors += _audit_errors(annotation, policy["metadata"].get("name", ""), here, within)
         if keys[index] in keys[:index]:
             errors.append(duplicate(f"{here}.key", keys[index]))
     return errors
@@ -118,13 +120,12 @@ def _variable_name_errors(name: str, field: str) -> list[FieldError]:
     return [] if _IDENTIFIER.fullmatch(name) else [invalid(field, name, "must be a valid CEL identifier")]
 
 
-def _audit_errors(annotation: Json, policy: str, parameters: tuple[str, ...], field: str) -> list[FieldError]:
+def _audit_errors(annotation: Json, policy: str, field: str, within: Environment) -> list[FieldError]:
     key, expression = annotation.get("key") or "", annotation.get("valueExpression") or ""
     errors = faults(f"{field}.key", f"{policy}/{key}", label_key_faults(f"{policy}/{key}"))
     if not expression.strip():
         return [*errors, required(f"{field}.valueExpression", "valueExpression is not specified")]
-    variables = (*_VARIABLES, *parameters)
-    return errors + _expression_errors(expression, f"{field}.valueExpression", variables, expected=("string", "null_type"))
+    return errors + _expression_errors(expression, f"{field}.valueExpression", within, STRING, Type("null"))
 
 
 def _binding_errors(binding: Json, old: Json | None) -> list[FieldError]:
@@ -176,21 +177,25 @@ def _match_errors(match: Json, field: str, *, needs_rules: bool) -> list[FieldEr
     return errors
 
 
-def _validation_errors(validation: Json, parameters: tuple[str, ...], field: str) -> list[FieldError]:
-    expression = validation.get("expression", "")
-    errors = _expression_errors(expression, f"{field}.expression", (*_VARIABLES, *parameters), expected=("bool",))
+def _validation_errors(validation: Json, field: str, within: Environment, in_messages: Environment) -> list[FieldError]:
+    errors = _expression_errors(validation.get("expression", ""), f"{field}.expression", within, BOOL)
     if text := validation.get("messageExpression"):
-        errors += _expression_errors(text, f"{field}.messageExpression", (*_OF_MESSAGES, *parameters), expected=("string",))
-    if "message" in validation and "\n" in validation["message"]:
-        errors.append(invalid(f"{field}.message", validation["message"], "message must not contain line breaks"))
+        if text.strip():
+            errors += _expression_errors(text, f"{field}.messageExpression", in_messages, STRING)
+        else:
+            errors.append(invalid(f"{field}.messageExpression", text, "must be non-empty if specified"))
+    if validation.get("message") and not validation["message"].strip():
+        errors.append(invalid(f"{field}.message", validation["message"], "must be non-empty if specified"))
+    elif "\n" in validation.get("message", "").strip():
+        errors.append(invalid(f"{field}.message", validation["message"], "must not contain line breaks"))
     reason = validation.get("reason")
     if reason is not None and reason not in _REASONS:
         errors.append(unsupported(f"{field}.reason", reason, _REASONS))
     return errors
 
 
-def _expression_errors(expression: str, field: str, variables: tuple[str, ...], *, expected: tuple[str, ...]) -> list[FieldError]:
+def _expression_errors(expression: str, field: str, within: Environment, *expected: Type) -> list[FieldError]:
     if not expression.strip():
         return [required(field, "expression is not specified")]
-    fault = match_conditions.compilation_fault(expression, variables, expected)
+    fault = expression_types.fault(expression, within, expected)
     return [invalid(field, expression, fault)] if fault else []

@@ -4,7 +4,9 @@ structure.py, counts.py     whether the schema of a CustomResourceDefinition is 
 node.py, sharing.py         schemas as they are kept
 prune.py                    unknown fields go, defaults come
 validate.py, formats.py     types, bounds, patterns, formats
-rules.py, cel.py            x-kubernetes-validations
+rules.py, cel.py            x-kubernetes-validations as they are evaluated
+typecheck                   their types and costs, before they are stored; rule_limits.py, field_paths.py: what they may cost, and
+                            where they may say that a fault is
 cel_functions.py            Kubernetes' own functions in expressions
 cel_authorizer.py           what expressions of admission ask the authorizer
 embedded.py, nesting.py     objects within objects; how deep they may be

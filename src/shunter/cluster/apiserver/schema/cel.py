@@ -1,7 +1,7 @@
 """Rules in the Common Expression Language (`x-kubernetes-validations`): compiled once, evaluated on plain values.
 
 The library weighs 17 MB of memory and 80 ms, so it is loaded when the first rule really needs it; `self == oldSelf`, all that
-most kinds have, never does. Rules are type-checked without the schema: a field that does not exist is found when the rule runs.
+most kinds have, never does. Types are checked by `typecheck`, before a rule is stored.
 Source: apiextensions-apiserver 1.36 `schema/cel` (texts), k8s.io/apiserver `cel/library` (functions: cel_functions.py).
 """
 
@@ -131,16 +131,6 @@ def _fields_read(expression: str) -> frozenset[str] | None:
     return frozenset(found) if all(found) else None
 
 
-def compilation_fault(source: Json) -> str:
-    """Why the rule of an `x-kubernetes-validations` entry does not compile, or nothing. Loads the library."""
-    return _compilation_fault(source["rule"], bool(source.get("optionalOldSelf")), "bool")
-
-
-def message_fault(source: Json) -> str:
-    """Why the messageExpression does not compile to a string, or nothing. Loads the library."""
-    return _compilation_fault(source["messageExpression"], bool(source.get("optionalOldSelf")), "string")
-
-
 @functools.lru_cache(maxsize=4096)
 def escaped(name: str) -> str:
     """The name of a property inside a rule; nothing for one that rules cannot name."""
@@ -153,17 +143,6 @@ def escaped(name: str) -> str:
 
 def _unchanged(value: Any, old: Any) -> bool:
     return bool(value == old)
-
-
-def _compilation_fault(expression: str, optional: bool, expected: str) -> str:
-    try:
-        compiled = _compiled(expression, optional_old=optional)
-    except CompilationError as error:
-        return str(error)
-    found = compiled.return_type().name().lower()
-    if found in (expected, "dyn"):
-        return ""
-    return "cel expression must evaluate to a bool" if expected == "bool" else "messageExpression must evaluate to a string"
 
 
 def _evaluate(expression: str, value: Any, old: Any, *, optional: bool, shown: str) -> Any:
@@ -221,10 +200,11 @@ def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
     raise EvaluationError(_plain_fault(_STATUS_CODE.sub("", fault).strip()))
 
 
-def result_type(expression: str, variables: tuple[str, ...]) -> str:
-    """The type that an expression over these variables has: `bool`, `int`, `null_type`, `dyn`. Raises CompilationError."""
+def library_type(expression: str, variables: tuple[str, ...]) -> str:
+    """The type of an expression over these variables, of which nothing is known: `bool`, `int`, `null`, `dyn`. Raises
+    CompilationError. Loads the library."""
     name: str = _compiled_over(expression, variables).return_type().name().lower()
-    return "null_type" if name == "null" else name
+    return name
 
 
 @functools.lru_cache(maxsize=256)

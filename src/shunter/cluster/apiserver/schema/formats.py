@@ -144,6 +144,20 @@ def go_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(_translated(pattern)), re.ASCII)
 
 
+def go_fault(error: re.error, pattern: str) -> str:
+    """The error of Go's parser for a pattern, for common mistakes."""
+    rest = pattern[error.pos or 0 :]
+    for text, fault in (
+        ("unterminated character set", f"missing closing ]: `{rest}`"),
+        ("missing ), unterminated subpattern", f"missing closing ): `{pattern}`"),
+        ("unbalanced parenthesis", f"unexpected ): `{pattern}`"),
+        ("nothing to repeat", f"missing argument to repetition operator: `{rest[:1]}`"),
+    ):
+        if error.msg.startswith(text):
+            return fault
+    return error.msg
+
+
 def _translated(pattern: str) -> list[str]:
     parts: list[str] = []
     in_class = False

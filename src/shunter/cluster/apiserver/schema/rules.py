@@ -52,7 +52,7 @@ class _Run:
         if node.rules:
             self._check(node, value, old, path, unchanged=unchanged, is_resource=is_resource)
         if type(value) is dict:
-            olds = old if type(old) is dict and node.source.get("x-kubernetes-map-type") != "atomic" else {}
+            olds = old if type(old) is dict else {}
             for name, item in value.items():
                 declared = node.properties[name]
                 child = declared or node.additional

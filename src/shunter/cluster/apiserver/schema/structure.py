@@ -1,22 +1,24 @@
 """Validates the schema of a CustomResourceDefinition: it must be structural, with valid lists, defaults and rules.
 
-Source: apiextensions-apiserver 1.36 `apis/apiextensions/validation`, `apiserver/schema/validation.go`. The cost of rules is not
-estimated: a rule that is too expensive is stopped when it runs.
+Source: apiextensions-apiserver 1.36 `apis/apiextensions/validation`, `apiserver/schema/validation.go`.
 """
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.schema import prune
-from shunter.cluster.apiserver.schema.cel import compilation_fault, compile_rule, message_fault
-from shunter.cluster.apiserver.schema.formats import go_pattern
+from shunter.cluster.apiserver.schema.field_paths import is_field_path
+from shunter.cluster.apiserver.schema.formats import go_fault, go_pattern
 from shunter.cluster.apiserver.schema.node import Node, Source
+from shunter.cluster.apiserver.schema.rule_limits import cost_errors, total_errors
+from shunter.cluster.apiserver.schema.typecheck.rules import compiled_rule
+from shunter.cluster.apiserver.schema.typecheck.schemas import LARGEST_REQUEST, declared
 from shunter.cluster.apiserver.schema.validate import schema_errors
 
 _TYPES = ["array", "boolean", "integer", "number", "object", "string"]
@@ -45,6 +47,10 @@ _NOT_IN_ALTERNATIVES = (
 )
 _REASONS = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"]
 _META_FIELDS = ("apiVersion", "kind", "metadata")
+_UNTYPED = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules: "
+    "unable to convert structural schema to CEL declarations"
+)
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
 
@@ -56,8 +62,10 @@ class _Place(NamedTuple):
     """`root`, `items` or `fields`, as error messages call it."""
     no_default: str = ""
     """Why defaults are forbidden here, if they are."""
+    most: int | None = 1
+    """How many values there may be in an object; None where the schema sets no limit."""
     uncorrelated: str = ""
-    """The enclosing list or map whose items cannot be correlated with their old values, if there is one."""
+    """The enclosing list whose items cannot be correlated with their old values, if there is one."""
 
 
 def structure_errors(schema: Json, field: str) -> list[FieldError]:
@@ -71,29 +79,39 @@ def structure_errors(schema: Json, field: str) -> list[FieldError]:
     for node, place in nodes:
         errors += _keyword_errors(node, place)
         errors += _list_errors(node, place.field)
-        errors += _rule_form_errors(node.get("x-kubernetes-validations", ()), place.field)
+        errors += _rule_form_errors(node, place.field)
     if not errors:
         errors += [error for node, place in nodes for error in _default_errors(node, place)]
     if not errors:
-        errors += [error for node, place in nodes for error in _rule_errors(node, place)]
+        costs: list[tuple[str, int]] = []
+        errors += [error for node, place in nodes for error in _rule_errors(node, place, costs)]
+        errors += total_errors(costs, field)
     return errors
 
 
 def _nodes(schema: Json, place: _Place) -> Iterator[tuple[Json, _Place]]:
     """The nodes of the structural spine, outermost first."""
     yield schema, place
-    field = place.field
-    atomic = schema.get("x-kubernetes-map-type") == "atomic"
+    field, most = place.field, _most_below(schema, place)
     for name, child in (schema.get("properties") or {}).items():
         no_default = f"in top-level {name}" if place.level == "root" and name in _META_FIELDS else place.no_default
-        uncorrelated = place.uncorrelated or (field if atomic else "")
-        yield from _nodes(child, _Place(f"{field}.properties[{name}]", "fields", no_default, uncorrelated))
+        yield from _nodes(child, _Place(f"{field}.properties[{name}]", "fields", no_default, most, place.uncorrelated))
     if isinstance(child := schema.get("additionalProperties"), dict):
-        yield from _nodes(child, place._replace(field=f"{field}.additionalProperties", level="fields"))
+        yield from _nodes(child, place._replace(field=f"{field}.additionalProperties", level="fields", most=most))
     if isinstance(child := schema.get("items"), dict):
         keyed = schema.get("x-kubernetes-list-type") == "map"
         uncorrelated = place.uncorrelated or ("" if keyed else field)
-        yield from _nodes(child, _Place(f"{field}.items", "items", place.no_default, uncorrelated))
+        yield from _nodes(child, _Place(f"{field}.items", "items", place.no_default, most, uncorrelated))
+
+
+def _most_below(schema: Json, place: _Place) -> int | None:
+    """How many values of each field or item there may be in an object."""
+    factor: int | None = 1
+    if schema.get("type") == "array":
+        factor = schema.get("maxItems")
+    elif schema.get("type") == "object" and schema.get("additionalProperties") is not None:
+        factor = schema.get("maxProperties")
+    return None if place.most is None or factor is None else place.most * max(factor, 0)
 
 
 def _structural_errors(schema: Json, place: _Place) -> list[FieldError]:
@@ -234,23 +252,9 @@ def _alternative_errors(schema: Json, field: str) -> list[FieldError]:
         try:
             go_pattern(pattern)
         except re.error as error:
-            text = f"must be a valid regular expression, but isn't: error parsing regexp: {_go_fault(error, pattern)}"
+            text = f"must be a valid regular expression, but isn't: error parsing regexp: {go_fault(error, pattern)}"
             errors.append(invalid(f"{field}.pattern", pattern, text))
     return errors
-
-
-def _go_fault(error: re.error, pattern: str) -> str:
-    """The error of Go's parser for a pattern, for common mistakes."""
-    rest = pattern[error.pos or 0 :]
-    for text, fault in (
-        ("unterminated character set", f"missing closing ]: `{rest}`"),
-        ("missing ), unterminated subpattern", f"missing closing ): `{pattern}`"),
-        ("unbalanced parenthesis", f"unexpected ): `{pattern}`"),
-        ("nothing to repeat", f"missing argument to repetition operator: `{rest[:1]}`"),
-    ):
-        if error.msg.startswith(text):
-            return fault
-    return error.msg
 
 
 def _nested_errors(schema: Json, field: str) -> list[FieldError]:
@@ -274,9 +278,9 @@ def _default_errors(schema: Json, place: _Place) -> list[FieldError]:
     return schema_errors(node, schema["default"], prefix=field)
 
 
-def _rule_form_errors(rules: Any, field: str) -> list[FieldError]:
+def _rule_form_errors(schema: Json, field: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for index, rule in enumerate(rules):
+    for index, rule in enumerate(schema.get("x-kubernetes-validations", ())):
         here = f"{field}.x-kubernetes-validations[{index}]"
         text, message = rule.get("rule", ""), rule.get("message", "")
         if not text.strip():
@@ -287,31 +291,41 @@ def _rule_form_errors(rules: Any, field: str) -> list[FieldError]:
             errors.append(invalid(f"{here}.message", message, "must not contain line breaks"))
         elif "\n" in text.strip() and not message:
             errors.append(required(f"{here}.message", "message must be specified if rule contains line breaks"))
+        if rule.get("messageExpression") and not rule["messageExpression"].strip():
+            detail = "messageExpression must be non-empty if specified"
+            errors.append(required(f"{here}.messageExpression", detail))
         if rule.get("reason") not in (None, *_REASONS):
             errors.append(not_supported(f"{here}.reason", rule["reason"], _REASONS))
         if path := rule.get("fieldPath"):
             if not path.strip():
                 errors.append(invalid(f"{here}.fieldPath", path, "must be non-empty if specified"))
-            elif "\n" in path:
+            if "\n" in path:
                 errors.append(invalid(f"{here}.fieldPath", path, "must not contain line breaks"))
-            elif path[0] not in ".[":
+            if not is_field_path(path, schema):
                 errors.append(invalid(f"{here}.fieldPath", path, "must be a valid path"))
     return errors
 
 
-def _rule_errors(schema: Json, place: _Place) -> list[FieldError]:
-    """Compilation errors of the rules of a node."""
+def _rule_errors(schema: Json, place: _Place, costs: list[tuple[str, int]]) -> list[FieldError]:
+    """Compilation errors of the rules of a node. What the rules may cost is added to `costs`."""
+    rules = schema.get("x-kubernetes-validations", ())
+    if not rules:
+        return []
+    self_type = declared(schema, is_resource=place.level == "root" or bool(schema.get("x-kubernetes-embedded-resource")))
+    if self_type is None:
+        return [FieldError("InternalError", f"{place.field}.x-kubernetes-validations", f"Internal error: {_UNTYPED}")]
     errors: list[FieldError] = []
-    checks: tuple[tuple[str, Callable[[Json], str]], ...] = (
-        ("rule", compilation_fault),
-        ("messageExpression", message_fault),
-    )
-    for index, rule in enumerate(schema.get("x-kubernetes-validations", ())):
+    for index, rule in enumerate(rules):
         here = f"{place.field}.x-kubernetes-validations[{index}]"
-        for keyword, fault_of in checks:
-            if rule.get(keyword) and (fault := fault_of(rule)):
-                errors.append(invalid(f"{here}.{keyword}", rule, fault))
-        compiled = compile_rule(rule)
+        compiled = compiled_rule(rule, self_type)
+        times = place.most if place.most is not None else LARGEST_REQUEST // (self_type.smallest + 1)
+        for keyword, cost in (("rule", compiled.cost * times), ("messageExpression", compiled.message_cost)):
+            errors += cost_errors(f"{here}.{keyword}", f"estimated {keyword} cost", cost)
+            costs.append((f"{here}.{keyword}", cost))
+        if compiled.fault:
+            errors.append(invalid(f"{here}.rule", rule, compiled.fault))
+        if compiled.message_fault:
+            errors.append(invalid(f"{here}.messageExpression", rule, compiled.message_fault))
         if compiled.uses_old_self and place.uncorrelated:
             text = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
             errors.append(invalid(f"{here}.rule", rule["rule"], text))
