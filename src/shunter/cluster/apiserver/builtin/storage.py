@@ -18,11 +18,11 @@ from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, 
 from shunter.api.scheduling.storage_classes import BETA_CLASS, class_of
 from shunter.cluster.apiserver.builtin.pod.placement_rules import node_selector_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources
+from shunter.cluster.apiserver.builtin.rules.claims import VOLUME_MODES, access_mode_errors, claim_spec_errors
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.field_rules import IMMUTABLE, changed, faults, one_of, selector_errors
+from shunter.cluster.apiserver.field_rules import IMMUTABLE, changed, faults, one_of
 from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError
 
-_ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 _STABLE_LABELS = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/os": "kubernetes.io/os",
@@ -31,7 +31,6 @@ _STABLE_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
 }
 _RECLAIM_POLICIES = ["Delete", "Recycle", "Retain"]
-_VOLUME_MODES = ["Block", "Filesystem"]
 _CLAIM_IS_IMMUTABLE = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 
 
@@ -120,17 +119,7 @@ def _prepare_claim(claim: Json, old: Json | None) -> None:
 
 def _claim_errors(claim: Json, old: Json | None) -> list[FieldError]:
     spec = claim["spec"]
-    errors = _access_mode_errors(spec, "at least 1 access mode is required")
-    errors += selector_errors(spec.get("selector"), "spec.selector")
-    storage = spec["resources"].get("requests", {}).get("storage")
-    if storage is None:
-        errors.append(required("spec.resources[storage]"))
-    elif parse(storage) <= 0:
-        errors.append(invalid("spec.resources[storage]", storage, "must be greater than zero"))
-    if name := spec.get("storageClassName"):
-        errors += faults("spec.storageClassName", name, subdomain_faults(name))
-    if spec.get("volumeMode") not in (None, *_VOLUME_MODES):
-        errors.append(not_supported("spec.volumeMode", spec["volumeMode"], _VOLUME_MODES))
+    errors = claim_spec_errors(spec, "spec")
     if old is not None:
         errors += _claim_update_errors(spec, old)
         errors += _class_change_errors(claim, old)
@@ -216,7 +205,7 @@ def _class_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
 
 def _volume_errors(volume: Json, old: Json | None) -> list[FieldError]:
     spec = volume["spec"]
-    errors = _access_mode_errors(spec) + _capacity_errors(spec.get("capacity"))
+    errors = access_mode_errors(spec, "spec") + _capacity_errors(spec.get("capacity"))
     errors += persistent_source_errors(spec, "spec")
     policy, mode, affinity = spec["persistentVolumeReclaimPolicy"], spec.get("volumeMode"), spec.get("nodeAffinity")
     errors += one_of("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM_POLICIES)
@@ -224,8 +213,8 @@ def _volume_errors(volume: Json, old: Json | None) -> list[FieldError]:
         errors.append(forbidden("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"))
     if name := spec.get("storageClassName"):
         errors += faults("spec.storageClassName", name, subdomain_faults(name))
-    if mode not in (None, *_VOLUME_MODES):
-        errors.append(not_supported("spec.volumeMode", mode, _VOLUME_MODES))
+    if mode not in (None, *VOLUME_MODES):
+        errors.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
     if affinity is not None:
         errors += _affinity_errors(affinity, "spec.nodeAffinity")
     elif persistent_sources(spec)[:1] == ["local"]:
@@ -314,14 +303,4 @@ def _topology_errors(term: Json, field: str) -> list[FieldError]:
         errors += faults(f"{here}.key", key, label_key_faults(key))
         errors += [] if values else [required(f"{here}.values")]
         errors += [duplicate(f"{here}.values[{at}]", value) for at, value in enumerate(values) if value in values[:at]]
-    return errors
-
-
-def _access_mode_errors(spec: Json, detail: str = "") -> list[FieldError]:
-    field, modes = "spec.accessModes", spec.get("accessModes", [])
-    if not modes:
-        return [required(field, detail)]
-    errors = [not_supported(field, mode, _ACCESS_MODES) for mode in modes if mode not in _ACCESS_MODES]
-    if "ReadWriteOncePod" in modes and len(modes) > 1:
-        errors.append(forbidden(field, "may not use ReadWriteOncePod with other access modes"))
     return errors

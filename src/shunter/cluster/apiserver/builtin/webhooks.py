@@ -80,6 +80,8 @@ def _webhook_errors(webhook: Json, field: str) -> list[FieldError]:
     for key, supported in (("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])):
         if webhook[key] not in supported:
             errors.append(unsupported(f"{field}.{key}", webhook[key], supported))
+    if (again := webhook.get("reinvocationPolicy")) not in (None, "IfNeeded", "Never"):
+        errors.append(unsupported(f"{field}.reinvocationPolicy", again, ["IfNeeded", "Never"]))
     effects = webhook.get("sideEffects")
     if effects is None:
         errors.append(required(f"{field}.sideEffects", "must specify one of None, NoneOnDryRun"))

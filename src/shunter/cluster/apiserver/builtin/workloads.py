@@ -5,9 +5,11 @@ Source: k8s.io/kubernetes 1.36 `apis/apps/v1` and `apis/core/v1` defaults.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shunter.api.meta import Json, annotations_of
+from shunter.api.names import label_faults
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
 from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
@@ -27,7 +29,7 @@ from shunter.cluster.apiserver.builtin.rules.workloads import (
     stateful_set_errors,
 )
 from shunter.cluster.apiserver.builtin.typed import WORKLOAD_SCALE, typed
-from shunter.cluster.apiserver.kinds import Kind, StoredField
+from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField
 
 _REVISIONS = 10
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -96,19 +98,36 @@ def kinds() -> list[Kind]:
             "sts",
             default=_default_stateful_set,
             validate=stateful_set_errors,
+            name_faults=label_faults,
+            warnings=_stateful_set_warnings,
             validate_status=stateful_set_status_errors,
             scale=WORKLOAD_SCALE,
         ),
     ]
 
 
-def _workload(kind: str, plural: str, short_name: str, **rest: Any) -> Kind:
+def _stateful_set_warnings(stateful_set: Json, old: Json | None, objects: Objects) -> list[str]:
+    found = template_warnings(stateful_set, old, objects)
+    if stateful_set["spec"].get("revisionHistoryLimit", 0) < 0:
+        detail = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        found.append(f"spec.revisionHistoryLimit: {detail}")
+    return found
+
+
+def _workload(
+    kind: str,
+    plural: str,
+    short_name: str,
+    *,
+    warnings: Callable[[Json, Json | None, Objects], list[str]] = template_warnings,
+    **rest: Any,
+) -> Kind:
     return typed(
         Resource("apps", "v1", kind, plural),
         short_names=(short_name,),
         categories=("all",),
         has_status=True,
-        warnings=template_warnings,
+        warnings=warnings,
         **rest,
     )
 

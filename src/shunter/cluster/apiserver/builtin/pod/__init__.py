@@ -5,9 +5,10 @@ security_rules.py    what is refused of security contexts
 placement_rules.py, label_keys.py    what is refused of where it runs; the pod's own labels in selectors
 device_rules.py, file_keys.py    what is refused of block devices, and of variables from files
 pod_level_resources.py, operating_systems.py    of resources of the whole pod, and of fields of other systems
+resource_claims.py    of its claims of devices
 defaults.py, resources.py    defaults; requests by default and the QoS class
 ephemeral.py, warnings.py    ephemeral containers; Warning headers
 
-Tests: tests/vectors/cases/builtin-pods.yaml, pods-more.yaml, pods-odd.yaml, ephemeral-containers.yaml and pod-warnings.yaml;
-resources.py in tests/cluster/apiserver/builtin/pod.
+Tests: tests/vectors/cases/builtin-pods.yaml, pods-more.yaml, pods-odd.yaml, refused-more.yaml, ephemeral-containers.yaml and
+pod-warnings.yaml; resources.py in tests/cluster/apiserver/builtin/pod.
 """

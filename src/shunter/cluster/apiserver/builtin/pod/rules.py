@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 
-from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
+from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required, too_long
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults, label_value_faults, subdomain_faults
 from shunter.cluster.apiserver.builtin.pod.container_rules import (
@@ -21,6 +21,7 @@ from shunter.cluster.apiserver.builtin.pod.file_keys import file_key_volume_erro
 from shunter.cluster.apiserver.builtin.pod.operating_systems import operating_system_errors
 from shunter.cluster.apiserver.builtin.pod.placement_rules import node_affinity_errors, pod_affinity_errors, spread_errors
 from shunter.cluster.apiserver.builtin.pod.pod_level_resources import pod_level_resource_errors
+from shunter.cluster.apiserver.builtin.pod.resource_claims import resource_claim_errors
 from shunter.cluster.apiserver.builtin.pod.security_rules import pod_security_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import volume_errors
 from shunter.cluster.apiserver.field_rules import (
@@ -42,6 +43,7 @@ _MUTABLE = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _MAX_SECONDS = 2**31 - 1
+_LONGEST_HOSTNAME = 64
 
 
 def template_errors(template: Json, field: str) -> list[FieldError]:
@@ -119,6 +121,11 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
         errors += address_errors(f"{here}.ip", alias.get("ip", ""))
         for at, name in enumerate(alias.get("hostnames", ())):
             errors += faults(f"{here}.hostnames[{at}]", name, subdomain_faults(name))
+    errors += resource_claim_errors(spec.get("resourceClaims", []), f"{field}.resourceClaims")
+    for index, gate in enumerate(spec.get("readinessGates", ())):
+        kind = gate.get("conditionType", "")
+        errors += faults(f"{field}.readinessGates[{index}].conditionType", kind, label_key_faults(kind))
+    errors += _hostname_errors(spec, field)
     if overhead := spec.get("overhead"):
         errors += resource_errors({"limits": overhead}, set(), f"{field}.overhead")
     for name in ("priorityClassName", "runtimeClassName"):
@@ -284,3 +291,18 @@ def _name_list_errors(gates: list[Json], field: str) -> list[FieldError]:
             errors.append(duplicate(f"{field}[{index}]", name))
         seen.add(name)
     return errors
+
+
+def _hostname_errors(spec: Json, field: str) -> list[FieldError]:
+    """Of the name that a pod is given instead of its own."""
+    name, here = spec.get("hostnameOverride"), f"{field}.hostnameOverride"
+    if name is None:
+        return []
+    errors = [
+        forbidden(here, f"may not be specified when {other} is true")
+        for other in ("setHostnameAsFQDN", "hostNetwork")
+        if spec.get(other)
+    ]
+    if len(name) > _LONGEST_HOSTNAME:
+        errors.append(too_long(here, _LONGEST_HOSTNAME))
+    return errors + faults(here, name, subdomain_faults(name))

@@ -12,6 +12,7 @@ from shunter.api.meta import Json
 from shunter.cluster.apiserver.kinds import Objects
 
 _BYTES = ("memory", "ephemeral-storage")
+_PORT = {"name": "", "hostPort": 0, "containerPort": 0, "protocol": "", "hostIP": ""}
 _DEAD_VOLUMES = {
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
     "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
@@ -107,6 +108,11 @@ def _hidden_variables(variables: Sequence[Json], field: str) -> Iterator[str]:
 
 
 def _port_warnings(containers: list[tuple[Json, str]]) -> Iterator[str]:
+    for container, path in containers:
+        for index, port in enumerate(container.get("ports") or ()):
+            if port.get("hostIP") and not port.get("hostPort"):
+                shown = " ".join(f"{name[0].upper()}{name[1:]}:{port.get(name, otherwise)}" for name, otherwise in _PORT.items())
+                yield f"{path}.ports[{index}]: hostIP set without hostPort: {{{shown}}}"
     ports = [
         (port, f"{path}.ports[{index}]")
         for container, path in containers

@@ -4,6 +4,7 @@ workloads.py, workload_status.py    ReplicaSets, Deployments, DaemonSets, Statef
 autoscalers.py, disruption_budgets.py, quotas.py    HorizontalPodAutoscalers; PodDisruptionBudgets; ResourceQuotas, LimitRanges
 services.py, endpoints.py, ingresses.py, network_policies.py    by these names
 nodes.py, drivers.py, resources.py    Nodes, RuntimeClasses, Leases; CSI; names and amounts of resources
+claims.py    PersistentVolumeClaims, also as templates
 
 Tests: tests/cluster/apiserver/builtin/rules, tests/vectors (`refused-*`).
 """

@@ -125,7 +125,7 @@ def _load_balancer_errors(service: Json) -> list[FieldError]:
     ):
         if ranges and not balances:
             errors.append(forbidden(field, "may only be used when `type` is 'LoadBalancer'"))
-        elif ranges:
+        if ranges and (balances or field.startswith("spec")):
             for index, text in enumerate(ranges):
                 here = f"{field}[{index}]" if field.startswith("spec") else field
                 errors += faults(here, text.strip(), cidr.faults(text.strip()))

@@ -14,6 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.names import label_faults
 from shunter.api.selectors import selects
 from shunter.cluster.apiserver.builtin.pod.rules import template_errors
+from shunter.cluster.apiserver.builtin.rules.claims import claim_spec_errors
 from shunter.cluster.apiserver.field_rules import changed, faults, negative, selector_errors, unsupported
 
 _PERCENT = re.compile(r"[0-9]+%")
@@ -95,6 +96,9 @@ def stateful_set_errors(stateful_set: Json, old: Json | None) -> list[FieldError
     is_unreadable = bool(selector_errors(spec.get("selector"), "spec.selector"))
     errors += [invalid("spec.selector", spec["selector"], "")] if is_unreadable else _mismatch(spec)
     errors += template_errors(_with_claims(spec), "spec.template") + _pod_errors(spec["template"]["spec"], "StatefulSet")
+    if old is None:
+        for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            errors += claim_spec_errors(claim["spec"], f"spec.volumeClaimTemplates[{index}].spec")
     if old is not None and _fixed(spec) != _fixed(old["spec"]):
         errors.append(forbidden("spec", _STATEFUL_SET_UPDATE))
     return errors
