@@ -79,12 +79,40 @@ async def test_a_postponed_key_lets_all_others_go_first() -> None:
     queue.add(A)
     assert (len(queue), queue.waiting(), queue.is_busy, queue.has_postponed) == (2, 2, True, True)
     assert await taken(queue) == B
-    assert (queue.is_busy, queue.has_postponed) == (False, True)
+    assert (queue.is_busy, queue.has_postponed, queue.is_in_burst) == (False, True, True)
     assert await taken(queue) == A
-    assert (len(queue), queue.has_postponed) == (0, False)
+    assert (len(queue), queue.has_postponed, queue.is_in_burst) == (0, False, False)
     queue.done(A)
     queue.add(A)
     assert queue.is_busy, "once it had its turn it is a key like others"
+
+
+async def test_a_postponed_key_waits_for_those_that_follow_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a burst the queue is empty for moments; a status that is written then would hold up the next job's pods."""
+    monkeypatch.setattr(workqueue, "LULL_SECONDS", 3600.0)
+    queue = WorkQueue()
+    queue.add(A)
+    await taken(queue)
+    queue.postpone(A)
+    queue.done(A)
+    worker = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    assert not worker.done(), "no other key waits, but one may follow"
+    queue.add(B)
+    assert await asyncio.wait_for(worker, 2) == B
+    monkeypatch.setattr(workqueue, "LULL_SECONDS", 0.01)
+    assert await taken(queue) == A, "the burst is over"
+
+
+async def test_a_postponed_key_waits_for_its_time_and_no_key_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker wakes by itself: nothing else may ever be added."""
+    monkeypatch.setattr(workqueue, "LULL_SECONDS", 0.05)
+    queue = WorkQueue()
+    queue.add(A)
+    await taken(queue)
+    queue.postpone(A)
+    queue.done(A)
+    assert await asyncio.wait_for(queue.get(), 5) == A
 
 
 async def test_a_postponed_key_waits_a_few_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ class Controller(Generic[Observed]):
                 await self._record_events(key)
             return "success"
         plan = self._reconciler.plan(observed, self._now())
-        waits = plan.may_status_wait and bool(plan.writes) and postponed is None and self.queue.is_busy
+        waits = plan.may_status_wait and bool(plan.writes) and postponed is None and self.queue.is_in_burst
         events = tuple(dict.fromkeys((*(postponed or ()), *plan.events)))
         executed = Plan(writes=plan.writes) if waits else replace(plan, events=events)
         outcome = await self._executor.execute(executed, self._wait_unless_busy)

@@ -3,7 +3,7 @@
 A key is in the queue at most once. While one worker has a key no other gets it; what is added meanwhile comes back when the first
 is done. Namespaces take turns, so that ten thousand jobs of one team do not delay the one job of another; and none has all
 workers, so that another need not wait either until one of its large jobs is through. A postponed key lets all others go first,
-for `POSTPONED_SECONDS` at most.
+those too that follow within `LULL_SECONDS`, for `POSTPONED_SECONDS` at most.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import Protocol
 
 from shunter.kube.controllers.fair_queue import FairQueue
@@ -18,6 +19,8 @@ from shunter.kube.controllers.plan import Key
 
 POSTPONED_SECONDS = 5.0
 """After this a postponed key goes before all others."""
+LULL_SECONDS = 0.1
+"""In a burst the queue is empty now and then, for moments. It is over when no key was postponed for so long."""
 
 
 class QueueMetrics(Protocol):
@@ -58,6 +61,7 @@ class WorkQueue:
         """Postponed keys that wait for a worker."""
         self._postponed: dict[Key, float] = {}
         """Postponed keys, and since when; the oldest first."""
+        self._last_postponed = -LULL_SECONDS
         self._dirty: dict[Key, float] = {}
         """Keys that must be reconciled, and since when."""
         self._processing: dict[Key, float] = {}
@@ -86,10 +90,11 @@ class WorkQueue:
             self._metrics.added()
 
     def postpone(self, key: Key) -> None:
-        """Has a key that a worker has reconciled again when no other key waits, or in `POSTPONED_SECONDS`. To add it meanwhile
-        does not bring it forward."""
+        """Has a key that a worker has reconciled again when the burst is over, or in `POSTPONED_SECONDS`. Adding it does
+        not bring it forward."""
         if not self._closed:
-            self._postponed.setdefault(key, time.monotonic())
+            self._last_postponed = time.monotonic()
+            self._postponed.setdefault(key, self._last_postponed)
             self.add(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
@@ -127,13 +132,12 @@ class WorkQueue:
         """The next key, to be given back by `done`; None once the queue is closed."""
         if self._served_since is None:
             self._served_since = time.monotonic()
-        while not self._closed and not self._ready.has_next and not self._ready_later.has_next:
+        while (lane := self._next_lane(now := time.monotonic())) is None and not self._closed:
             self._wakeup.clear()
-            await self._wakeup.wait()
-        if self._closed:
+            await self._woken(self._last_postponed + LULL_SECONDS - now if self._ready_later.has_next else None)
+        if lane is None or self._closed:
             return None
-        now = time.monotonic()
-        namespace, key = self._next_lane(now).take()
+        namespace, key = lane.take()
         self._postponed.pop(key, None)
         self._worked_on[namespace] += 1
         if namespace and self._worked_on[namespace] == self._max_per_namespace:
@@ -175,6 +179,11 @@ class WorkQueue:
         return bool(self._ready)
 
     @property
+    def is_in_burst(self) -> bool:
+        """Whether what needs no haste should wait: others wait for a worker, or did until just now."""
+        return self.is_busy or self.has_postponed
+
+    @property
     def has_postponed(self) -> bool:
         """Whether postponed keys wait."""
         return bool(self._postponed)
@@ -203,11 +212,20 @@ class WorkQueue:
     def _lanes(self) -> tuple[FairQueue[Key], FairQueue[Key]]:
         return self._ready, self._ready_later
 
-    def _next_lane(self, now: float) -> FairQueue[Key]:
-        """The lane whose turn it is. One of them has a key to give."""
+    def _next_lane(self, now: float) -> FairQueue[Key] | None:
+        """The lane whose turn it is; None where none has a key to give yet."""
         oldest = next(iter(self._postponed.values()), now)
         is_late = now - oldest >= POSTPONED_SECONDS
-        return self._ready_later if self._ready_later.has_next and (is_late or not self._ready.has_next) else self._ready
+        is_over = not self._ready.has_next and now - self._last_postponed >= LULL_SECONDS
+        if self._ready_later.has_next and (is_late or is_over):
+            return self._ready_later
+        return self._ready if self._ready.has_next else None
+
+    async def _woken(self, seconds: float | None) -> None:
+        """Returns when there may be a key to take, or in so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wakeup.wait()
 
     def _enqueue(self, key: Key) -> None:
         lane = self._ready_later if key in self._postponed else self._ready
