@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
@@ -269,41 +269,34 @@ class _Reader:
     def _list(self, at: int) -> Node:
         items: list[Node] = []
         optional = set()
-        while not self._take("]"):
-            if items:
-                self._need(",")
-                if self._take("]"):
-                    break
+        for _ in self._until("]"):
             if self._take("?"):
                 optional.add(len(items))
             items.append(self.expression())
         return ListOf(at, items, frozenset(optional))
 
     def _entries(self) -> list[Entry]:
-        entries: list[Entry] = []
-        while not self._take("}"):
-            if entries:
-                self._need(",")
-                if self._take("}"):
-                    break
-            is_optional = self._take("?") is not None
-            key = self.expression()
-            colon = self._need(":")
-            entries.append(Entry(colon.at, key, self.expression(), is_optional))
-        return entries
+        return [self._entry(self.expression) for _ in self._until("}")]
 
     def _fields(self) -> list[Entry]:
-        entries: list[Entry] = []
-        while not self._take("}"):
-            if entries:
+        return [self._entry(lambda: self._field().text) for _ in self._until("}")]
+
+    def _entry(self, key_of: Callable[[], Node | str]) -> Entry:
+        is_optional = self._take("?") is not None
+        key = key_of()
+        colon = self._need(":")
+        return Entry(colon.at, key, self.expression(), is_optional)
+
+    def _until(self, end: str) -> Iterator[None]:
+        """Once for each item, up to the end; commas are between them, and may be behind the last."""
+        is_first = True
+        while not self._take(end):
+            if not is_first:
                 self._need(",")
-                if self._take("}"):
-                    break
-            is_optional = self._take("?") is not None
-            key = self._field().text
-            colon = self._need(":")
-            entries.append(Entry(colon.at, key, self.expression(), is_optional))
-        return entries
+                if self._take(end):
+                    return
+            is_first = False
+            yield
 
 
 def _balanced(function: str, terms: list[Node], places: list[int], low: int, high: int) -> Node:
