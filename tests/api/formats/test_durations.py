@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.formats.durations import option_seconds, seconds
+from shunter.api.formats.durations import option_seconds, seconds, signed_seconds
 from shunter.errors import InputError
 
 
@@ -16,7 +16,7 @@ def test_a_duration_is_the_sum_of_numbers_with_units(text: str, expected: float)
     assert seconds(text) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("text", ["", "5", "5 minutes", "1d", "1h 30m", "-5s", "1m30", "soon"])
+@pytest.mark.parametrize("text", ["", "5", "5 minutes", "1d", "1h 30m", "٣s", "-5s", "1m30", "soon"])
 def test_a_text_that_is_no_duration_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InputError, match=f"'{text}' is not a duration") as refusal:
         seconds(text)
@@ -33,3 +33,16 @@ def test_the_seconds_of_an_option_are_rounded_up_and_none_where_it_is_not_given(
 def test_an_option_that_is_no_positive_duration_is_refused_by_its_name(text: str, fault: str) -> None:
     with pytest.raises(InputError, match=f"--grace: {fault}"):
         option_seconds("--grace", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("0", 0), ("-0", 0), ("+1m30s", 90), ("-1.5h", -5400), ("5µs", 5e-6), ("5μs", 5e-6)]
+)
+def test_signs_and_nothing_without_a_unit_are_read_as_go_reads_them(text: str, expected: float) -> None:
+    assert signed_seconds(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["", "+", "--1s", "1", "00", "-5", "1s-1s"])
+def test_what_go_does_not_read_is_no_signed_duration(text: str) -> None:
+    with pytest.raises(InputError, match="is not a duration"):
+        signed_seconds(text)

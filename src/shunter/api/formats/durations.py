@@ -7,16 +7,23 @@ import re
 
 from shunter.errors import InputError
 
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|ns|m|s)")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_PART = re.compile("([0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(h|ms|us|µs|μs|ns|m|s)")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
 
 
 def seconds(text: str) -> float:
-    """How long a duration is. InputError for what is none."""
+    """How long a duration without a sign is. InputError for what is none."""
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise InputError(f"{text!r} is not a duration.", "Write it like 15s or 1m30s.")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def signed_seconds(text: str) -> float:
+    """The same for all that Go's `time.ParseDuration` reads: with a sign, too, and `0` without a unit."""
+    unsigned = text[1:] if text.startswith(("+", "-")) else text
+    length = 0.0 if unsigned == "0" else seconds(unsigned)
+    return -length if text.startswith("-") else length
 
 
 def option_seconds(option: str, text: str) -> int | None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from shunter.api.late_patterns import late_pattern
+from shunter.api.formats.durations import signed_seconds
 from shunter.cluster.apiserver.schema.formats import go_fault, go_pattern
 from shunter.cluster.apiserver.schema.golang import moment
 from shunter.cluster.apiserver.schema.typecheck.checker import Checked, Fault
 from shunter.cluster.apiserver.schema.typecheck.tree import Call, ListOf, Literal, MapOf, Node, children, descendants
 from shunter.cluster.apiserver.schema.typecheck.types import Type, unwrapped
-
-_DURATION = late_pattern(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+from shunter.errors import InputError
 
 
 def literal_faults(checked: Checked) -> list[Fault]:
@@ -29,13 +28,8 @@ def _call_faults(tree: Node) -> Iterator[Fault]:
         if isinstance(argument, Literal) and argument.kind == "string":
             try:
                 _READERS[node.function](argument.value)
-            except ValueError:
+            except (ValueError, InputError):
                 yield argument.at, f"invalid {node.function} argument"
-
-
-def _duration(text: str) -> None:
-    if _DURATION.fullmatch(text) is None:
-        raise ValueError
 
 
 def _pattern(text: str) -> None:
@@ -60,7 +54,7 @@ def program_fault(checked: Checked) -> str:
     return ""
 
 
-_READERS: Mapping[str, Callable[[str], object]] = {"duration": _duration, "timestamp": moment, "matches": _pattern}
+_READERS: Mapping[str, Callable[[str], object]] = {"duration": signed_seconds, "timestamp": moment, "matches": _pattern}
 
 
 def _mixture_faults(checked: Checked) -> Iterator[Fault]:
