@@ -176,10 +176,10 @@ class Manager:
         """Records events as `component`, by default the manager's."""
         name = (component or self.component, form)
         if name not in self._recorders:
-            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1], is_busy=self._is_in_burst)
+            self._recorders[name] = EventRecorder(self.client, name[0], form=name[1], is_busy=self._lets_statuses_wait)
         return self._recorders[name]
 
-    def _is_in_burst(self) -> bool:
+    def _lets_statuses_wait(self) -> bool:
         """Whether a controller lets statuses wait until what other objects need is made."""
         return any(registered.controller.queue.has_postponed for registered in self._controllers)
 
