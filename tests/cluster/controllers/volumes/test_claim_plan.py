@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cluster.controllers.volumes.stored_claims import STANDARD, claim, volume
 from shunter.api.meta import Json, ObjectMeta
 from shunter.cluster.controllers.volumes.claim_plan import Observed, plan, volume_for
 from shunter.cluster.controllers.volumes.controller import default_class
@@ -17,34 +18,18 @@ from shunter.cluster.controllers.volumes.views import (
     CLAIM_PROTECTION,
     IS_DEFAULT_CLASS,
     SELECTED_NODE,
-    Claim,
     StorageClass,
     Volume,
 )
-from shunter.cluster.local_path import PROVISIONER
 from shunter.kube.controllers.plan import NOTHING, Create, Patch, Plan
 
-STANDARD = msgspec.convert(
-    {"metadata": {"name": "standard"}, "provisioner": PROVISIONER, "volumeBindingMode": "WaitForFirstConsumer"}, StorageClass
-)
 FOREIGN = msgspec.convert({"metadata": {"name": "nfs"}, "provisioner": "example.com/nfs"}, StorageClass)
 
 
-def claim(*, metadata: dict[str, Any] | None = None, status: dict[str, Any] | None = None, **spec: Any) -> Claim:
-    named = {"name": "data", "namespace": "n", "uid": "c1", "resourceVersion": "5", **(metadata or {})}
-    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "standard"}
-    return msgspec.convert({"metadata": named, "spec": {**wanted, **spec}, "status": status or {"phase": "Pending"}}, Claim)
+KEPT = {"namespace": "n", "name": "data"}
 
 
-def volume(name: str = "v", *, size: str = "1Gi", phase: str = "Available", **spec: Any) -> Volume:
-    offered = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "storageClassName": "standard", **spec}
-    return msgspec.convert(
-        {"metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": "7"}, "spec": offered, "status": {"phase": phase}},
-        Volume,
-    )
-
-
-def told(made: Plan) -> list[str]:
+def reasons(made: Plan) -> list[str]:
     return [note.reason for note in made.events]
 
 
@@ -55,24 +40,27 @@ def bound_to(made: Plan) -> str:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "volumes", "expected"),
+    ("wanted", "volumes", "of", "expected"),
     [
-        pytest.param({}, [volume("big", size="9Gi"), volume("fits", size="2Gi")], "fits", id="the smallest that is large enough"),
-        pytest.param({}, [volume("small", size="1Mi")], "", id="none that is too small"),
-        pytest.param({"storageClassName": ""}, [volume()], "", id="none of another class"),
-        pytest.param({"accessModes": ["ReadWriteMany"]}, [volume()], "", id="none with fewer modes"),
-        pytest.param({"volumeMode": "Block"}, [volume()], "", id="none of another mode"),
-        pytest.param({}, [volume(claimRef={"namespace": "n", "name": "other", "uid": "x"})], "", id="none that is taken"),
-        pytest.param(
-            {}, [volume("kept", size="1Mi", claimRef={"namespace": "n", "name": "data"})], "kept", id="the one kept for it"
-        ),
-        pytest.param({"volumeName": "v"}, [volume()], "v", id="the one it names"),
-        pytest.param({"selector": {"matchLabels": {"a": "b"}}}, [volume()], "", id="none that its selector leaves out"),
+        pytest.param({}, [volume()], None, "v", id="one that fits"),
+        pytest.param({"volumeName": "v"}, [volume()], None, "v", id="the one it names"),
+        pytest.param({"volumeName": "v"}, [volume(size="1Mi", claimRef=KEPT)], None, "v", id="it names one kept for it"),
+        pytest.param({}, [volume()], STANDARD, "", id="no free one before it has a pod"),
+        pytest.param({}, [volume(claimRef=KEPT)], STANDARD, "v", id="the one kept for it even before it has a pod"),
+        pytest.param({"metadata": {"annotations": {SELECTED_NODE: "a"}}}, [volume()], STANDARD, "v", id="a free one with a pod"),
     ],
 )
-def test_a_claim_is_bound_to_the_volume_that_fits(wanted: dict[str, Any], volumes: list[Volume], expected: str) -> None:
-    made = plan(Observed(claim=claim(**wanted), volumes=tuple(volumes), storage_class=STANDARD, directory="/v"))
+def test_a_claim_is_bound_to(wanted: dict[str, Any], volumes: list[Volume], of: StorageClass | None, expected: str) -> None:
+    made = plan(Observed(claim=claim(**wanted), volumes=tuple(volumes), storage_class=of, directory="/v"))
     assert bound_to(made) == expected
+
+
+def test_a_claim_that_names_a_volume_unlike_it_says_so_and_waits() -> None:
+    made = plan(Observed(claim=claim(volumeName="v"), volumes=(volume(size="1Mi"),)))
+    assert made.writes == ()
+    assert [(note.reason, note.message) for note in made.events] == [
+        ("VolumeMismatch", 'Cannot bind to requested volume "v": requested PV is too small')
+    ]
 
 
 def test_binding_writes_the_volume_first_and_the_status_last() -> None:
@@ -97,7 +85,7 @@ def test_a_binding_that_was_interrupted_is_finished_and_a_finished_one_is_left_a
 
 def test_a_claim_waits_for_its_first_pod_and_gets_a_directory_then() -> None:
     waiting = plan(Observed(claim=claim(), storage_class=STANDARD, directory="/volumes"))
-    assert (waiting.writes, told(waiting)) == ((), ["WaitForFirstConsumer"])
+    assert (waiting.writes, reasons(waiting)) == ((), ["WaitForFirstConsumer"])
     chosen = claim(metadata={"annotations": {SELECTED_NODE: "shunter"}})
     (create,) = plan(Observed(claim=chosen, storage_class=STANDARD, directory="/volumes")).writes
     assert isinstance(create, Create)
@@ -118,7 +106,7 @@ def test_a_claim_waits_for_its_first_pod_and_gets_a_directory_then() -> None:
 )
 def test_a_claim_that_nobody_here_serves_says_what_it_waits_for(more: dict[str, Any], reason: str) -> None:
     made = plan(Observed(claim=claim(), **more))
-    assert (made.writes, told(made)) == ((), [reason])
+    assert (made.writes, reasons(made)) == ((), [reason])
 
 
 def test_a_class_of_another_cluster_is_served_by_this_machine() -> None:
@@ -155,14 +143,25 @@ def test_the_default_class_is_the_newest_that_is_marked() -> None:
 
 
 def test_a_claim_without_class_and_volume_says_so() -> None:
-    assert told(plan(Observed(claim=claim(storageClassName=""), directory="/v"))) == ["FailedBinding"]
+    assert reasons(plan(Observed(claim=claim(storageClassName=""), directory="/v"))) == ["FailedBinding"]
 
 
 def test_a_claim_that_lost_its_volume_says_so_once() -> None:
     lost: Json = {"metadata": {"annotations": {BIND_COMPLETED: "yes"}}, "volumeName": "gone"}
     made = plan(Observed(claim=claim(**lost, status={"phase": "Bound"})))
-    assert told(made) == ["ClaimLost"]
+    assert reasons(made) == ["ClaimLost"]
     assert plan(Observed(claim=claim(**lost, status={"phase": "Lost"}))) == NOTHING
+
+
+def test_of_two_claims_of_one_volume_the_other_is_lost() -> None:
+    misbound: Json = {"metadata": {"annotations": {BIND_COMPLETED: "yes"}}, "volumeName": "v"}
+    taken = volume(claimRef={"namespace": "n", "name": "other", "uid": "x"})
+    made = plan(Observed(claim=claim(**misbound, status={"phase": "Bound"}), volumes=(taken,)))
+    assert reasons(made) == ["ClaimMisbound"]
+    assert [write.patch for write in made.writes if isinstance(write, Patch)] == [{"status": {"phase": "Lost"}}]
+    assert plan(Observed(claim=claim(**misbound, status={"phase": "Lost"}), volumes=(taken,))) == NOTHING
+    unbound = plan(Observed(claim=claim(volumeName="v"), volumes=(taken,)))
+    assert (unbound.writes, reasons(unbound)) == ((), ["FailedBinding"])
 
 
 @pytest.mark.parametrize(("in_use", "finalizers"), [(True, None), (False, [["others"]])])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from shunter.api.meta import Json
-from shunter.cluster.controllers.volumes.directories import is_to_be_emptied, remove_tree
 from shunter.cluster.controllers.volumes.views import (
     DIRECTORY_FINALIZER,
     VOLUME_PROTECTION,
@@ -75,14 +72,3 @@ def test_a_volume_is_kept_while_a_claim_has_it(of: Claim | None, *, is_released:
     going = {**OURS, "deletionTimestamp": "2026-11-21T12:00:00Z"}
     kept = volume(metadata=going, phase="Bound", claimRef=REFERENCE)
     assert bool(plan(Observed(volume=kept, claim=of)).writes) is is_released
-    assert not is_to_be_emptied(kept)
-    unprotected = {**going, "finalizers": [DIRECTORY_FINALIZER]}
-    assert is_to_be_emptied(volume(metadata=unprotected))
-
-
-async def test_a_directory_is_removed_with_all_that_is_in_it_once_or_again(tmp_path: Path) -> None:
-    (tmp_path / "v" / "deep").mkdir(parents=True)
-    (tmp_path / "v" / "deep" / "file").touch()
-    for _ in range(2):
-        await asyncio.to_thread(remove_tree, tmp_path / "v")
-    assert not (tmp_path / "v").exists()

@@ -8,7 +8,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from shunter.cluster.controllers.volumes.matching import best_match, reserved
+from shunter.cluster.controllers.volumes.matching import best_match, is_reserved, mismatch
 from shunter.cluster.controllers.volumes.views import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -24,6 +24,7 @@ from shunter.cluster.local_path import PROVISIONED_BY, PROVISIONER
 from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Ref
 
 LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+MISBOUND = "Two claims are bound to the same volume, this one is bound incorrectly"
 NO_CLASS = "no persistent volumes available for this claim and no storage class is set"
 WAITING = "waiting for first consumer to be created before binding"
 
@@ -49,7 +50,7 @@ def plan(observed: Observed) -> Plan:
         return _released(observed)
     if claim.spec.volume_name:
         return _bound_to(observed, claim.spec.volume_name)
-    volume = reserved(claim, observed.volumes) or best_match(claim, observed.volumes)
+    volume = best_match(claim, observed.volumes, delayed=_waits_for_consumer(observed))
     if volume is not None:
         return _bind(claim, volume)
     if claim.storage_class is None and observed.default_class:
@@ -76,13 +77,29 @@ def _bound_to(observed: Observed, name: str) -> Plan:
     if volume is None:
         if not was_bound:
             return _event(claim, "Warning", "FailedBinding", f'volume "{name}" not found')
-        if claim.status.phase == "Lost":
-            return NOTHING
-        lost = _patch(claim, {"status": {"phase": "Lost"}}, subresource="status")
-        return Plan(writes=(lost,), events=(_note(claim, "Warning", "ClaimLost", LOST),))
-    if reserved(claim, (volume,)) is None and volume.spec.claim_ref is not None:
+        return _lost(claim, "ClaimLost", LOST)
+    if volume.spec.claim_ref is not None and not is_reserved(volume, claim):
+        if was_bound:
+            return _lost(claim, "ClaimMisbound", MISBOUND)
         return _event(claim, "Warning", "FailedBinding", f'volume "{name}" already bound to a different claim.')
+    if volume.spec.claim_ref is None and not was_bound and (why := mismatch(claim, volume)):
+        return _event(claim, "Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name}": {why}')
     return _bind(claim, volume)
+
+
+def _lost(claim: Claim, reason: str, message: str) -> Plan:
+    """The phase Lost and its event, once."""
+    if claim.status.phase == "Lost":
+        return NOTHING
+    lost = _patch(claim, {"status": {"phase": "Lost"}}, subresource="status")
+    return Plan(writes=(lost,), events=(_note(claim, "Warning", reason, message),))
+
+
+def _waits_for_consumer(observed: Observed) -> bool:
+    """Whether the claim gets no volume yet because its class waits for a pod and none was scheduled."""
+    known = observed.storage_class
+    is_delayed = known is not None and known.volume_binding_mode == WAIT_FOR_CONSUMER
+    return is_delayed and SELECTED_NODE not in observed.claim.metadata.annotations
 
 
 def _bind(claim: Claim, volume: Volume) -> Plan:
@@ -114,7 +131,7 @@ def _provision(observed: Observed) -> Plan:
     if known is None and (observed.strict or not observed.directory):
         message = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
         return _event(claim, "Warning", "ProvisioningFailed", message)
-    if known is not None and known.volume_binding_mode == WAIT_FOR_CONSUMER and SELECTED_NODE not in claim.metadata.annotations:
+    if _waits_for_consumer(observed):
         return _event(claim, "Normal", "WaitForFirstConsumer", WAITING)
     if known is not None and (known.provisioner != PROVISIONER or not observed.directory):
         message = f'waiting for a volume to be created by the external provisioner "{known.provisioner}"'

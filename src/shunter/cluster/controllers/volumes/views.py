@@ -28,6 +28,7 @@ class ClaimSpec(Struct, frozen=True):
     storage_class_name: str | None = None
     volume_mode: str = "Filesystem"
     volume_name: str = ""
+    volume_attributes_class_name: str | None = None
 
 
 class ClaimStatus(Struct, frozen=True):
@@ -74,6 +75,7 @@ class VolumeSpec(Struct, frozen=True):
     storage_class_name: str = ""
     volume_mode: str = "Filesystem"
     host_path: Json = {}
+    volume_attributes_class_name: str | None = None
 
 
 class VolumeStatus(Struct, frozen=True):
