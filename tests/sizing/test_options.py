@@ -89,3 +89,22 @@ def test_names_that_a_cloud_or_a_cluster_would_refuse_are_refused_here(given: di
 def test_an_image_is_pinned_by_its_version_or_its_id() -> None:
     for ami in ("", "al2023@v20260801", "bottlerocket@v1.20.3", "ami-0123abc"):
         assert ManifestOptions(ami=ami).ami == ami
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"name": "My Job"}, "--name 'My Job'"),
+        ({"name": "1a"}, "--name '1a'"),
+        ({"namespace": "a.b"}, "--namespace 'a.b'"),
+        ({"subnets": ("vpc-1",)}, "--subnet 'vpc-1' is not an ID."),
+        ({"security_groups": ("sg-",)}, "--security-group 'sg-' is not an ID."),
+        ({"ami": "al2023@latest"}, "--ami 'al2023@latest' does not pin an image."),
+        ({"reservation": "r-1"}, "--capacity-reservation 'r-1' is not an ID."),
+        ({"api": "job"}, "--api 'job' is not known."),
+    ],
+)
+def test_names_that_cannot_be_meant_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        ManifestOptions(**values)
+    assert message in raised.value.message

@@ -49,6 +49,9 @@ _LABEL_1035_SHAPE = (
 )
 _KEY_SHAPE = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 
+LONGEST_LABEL = 63
+"""Bytes of a DNS label, and of the value of a label."""
+
 
 def subdomain_faults(text: str) -> list[str]:
     """DNS subdomain of RFC 1123, at most 253 bytes: what most objects' names are."""
@@ -72,7 +75,7 @@ def prefixed_path_faults(text: str) -> list[tuple[str, str]]:
 
 def label_faults(text: str) -> list[str]:
     """DNS label of RFC 1123, at most 63 bytes: namespaces, containers, volumes."""
-    faults = _length_faults(text, 63)
+    faults = _length_faults(text, LONGEST_LABEL)
     if not _fits(_LABEL_1123, text):
         if _fits(_SUBDOMAIN_1123, text):
             faults.append("must not contain dots")
@@ -83,7 +86,7 @@ def label_faults(text: str) -> list[str]:
 
 def label_1035_faults(text: str) -> list[str]:
     """DNS label of RFC 1035, which starts with a letter."""
-    faults = _length_faults(text, 63)
+    faults = _length_faults(text, LONGEST_LABEL)
     if not _fits(_LABEL_1035, text):
         faults.append(_shape_fault(_LABEL_1035_SHAPE, _LABEL_1035, "my-name", "abc-123"))
     return faults
@@ -116,7 +119,7 @@ def label_key_faults(text: str) -> list[str]:
         faults += [f"prefix part {fault}" for fault in found] if prefix else ["prefix part must be non-empty"]
     if not name:
         faults.append("name part must be non-empty")
-    faults += [f"name part {fault}" for fault in _length_faults(name, 63, "bytes")]
+    faults += [f"name part {fault}" for fault in _length_faults(name, LONGEST_LABEL, "bytes")]
     if not _fits(_KEY_NAME, name):
         faults.append(f"name part {_shape_fault(_KEY_SHAPE, _KEY_NAME, 'MyName', 'my.name', '123-abc')}")
     return faults
@@ -124,7 +127,7 @@ def label_key_faults(text: str) -> list[str]:
 
 def label_value_faults(text: str) -> list[str]:
     """The value of a label, at most 63 bytes, possibly empty."""
-    faults = _length_faults(text, 63, "bytes")
+    faults = _length_faults(text, LONGEST_LABEL, "bytes")
     if not _fits(_LABEL_VALUE, text):
         faults.append(
             _shape_fault(

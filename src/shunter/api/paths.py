@@ -15,7 +15,7 @@ def value_at(value: Any, path: Path) -> Any:
     for step in path:
         if isinstance(value, dict):
             value = value.get(step, MISSING)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
             value = value[step]
         else:
             return MISSING

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -11,6 +13,7 @@ from shunter.errors import InputError
 
 EVIDENCE = "evidence.json"
 LOGS = "logs"
+_LOG = re.compile(r"(.+)\.([^.]+)\.(current|previous)\.log")
 
 
 def write(evidence: Evidence, directory: Path) -> None:
@@ -21,8 +24,9 @@ def write(evidence: Evidence, directory: Path) -> None:
     bare = msgspec.structs.replace(evidence, logs=())
     (directory / EVIDENCE).write_bytes(msgspec.json.format(msgspec.json.encode(bare), indent=1) + b"\n")
     for log in evidence.logs:
+        # As bytes: a text file would lose the carriage returns of progress bars.
         run = "previous" if log.is_previous else "current"
-        (directory / LOGS / f"{log.pod}.{log.container}.{run}.log").write_text(log.text)
+        (directory / LOGS / f"{log.pod}.{log.container}.{run}.log").write_bytes(log.text.encode())
 
 
 def read(directory: Path) -> Evidence:
@@ -34,9 +38,11 @@ def read(directory: Path) -> Evidence:
         raise InputError(f"{path}: {error.strerror}.", "Name a directory that shunter doctor --record wrote.") from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"{path}: {error}.", "Name a directory that shunter doctor --record wrote.") from error
-    return msgspec.structs.replace(evidence, logs=tuple(map(_log, sorted((directory / LOGS).glob("*.log")))))
+    return msgspec.structs.replace(evidence, logs=tuple(_logs(directory / LOGS)))
 
 
-def _log(path: Path) -> Log:
-    pod, container, run, _ = path.name.rsplit(".", 3)
-    return Log(pod=pod, container=container, text=path.read_text(), is_previous=run == "previous")
+def _logs(directory: Path) -> Iterator[Log]:
+    for path in sorted(directory.glob("*.log")):
+        if found := _LOG.fullmatch(path.name):
+            text = path.read_bytes().decode(errors="replace")
+            yield Log(pod=found[1], container=found[2], text=text, is_previous=found[3] == "previous")

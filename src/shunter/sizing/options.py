@@ -7,7 +7,7 @@ import dataclasses
 import re
 from typing import Final, Literal, get_args
 
-from shunter.api.names import image_faults, label_faults, label_value_faults
+from shunter.api.names import image_faults, label_1035_faults, label_faults, label_value_faults
 from shunter.argument_types import require_types
 from shunter.errors import InputError
 
@@ -118,8 +118,11 @@ class ManifestOptions:
         if self.api not in get_args(JobApi):
             raise InputError(f"--api {self.api!r} is not known.", f"Use one of: {', '.join(get_args(JobApi))}.")
         require_types(ManifestOptions, vars(self))
-        for option, value in (("--name", self.name), ("--namespace", self.namespace)):
-            if faults := label_faults(value):
+        for option, value, faults in (
+            ("--name", self.name, label_1035_faults(self.name)),
+            ("--namespace", self.namespace, label_faults(self.namespace)),
+        ):
+            if faults:
                 raise InputError(f"{option} {value!r}: {faults[0]}.")
         for option, prefix, values in (
             ("--subnet", "subnet-", self.subnets),

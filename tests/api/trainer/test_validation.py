@@ -137,20 +137,6 @@ def test_unchanged_patches_pass_while_the_job_runs() -> None:
     assert validation.patch_change_errors(job, job, ("node",)) == []
 
 
-@pytest.mark.parametrize(
-    ("args", "method"),
-    [
-        ([], "full"),
-        (["model.lora_attn_modules=[q_proj]"], "lora"),
-        (["model.quantize_base=True"], "qlora"),
-        (["model.quantize_base=True", "model.use_dora=true", "model.lora_attn_modules=[q_proj]"], "lora"),
-    ],
-    ids=["plain", "LoRA", "QLoRA", "DoRA"],
-)
-def test_the_arguments_tell_the_fine_tuning_method(args: list[str], method: str) -> None:
-    assert torchtune.fine_tuning_method(args) == method
-
-
 def test_a_missing_initializer_volume_is_found_through_nulls() -> None:
     job = train_job({"spec": {"runtimeRef": {"name": "rt"}, "initializer": {"dataset": {}}}})
     template = {"spec": {"replicatedJobs": [replicated_job("dataset-initializer", containers=None)]}}

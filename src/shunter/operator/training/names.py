@@ -13,8 +13,6 @@ REPLICA_TYPE = "training.kubeflow.org/replica-type"
 REPLICA_INDEX = "training.kubeflow.org/replica-index"
 JOB_ROLE = "training.kubeflow.org/job-role"
 MASTER_ROLE = "master"
-LONGEST_LABEL = 63
-"""Characters in the name of a service."""
 
 
 def replica_name(job_name: str, replica_type: str, index: int) -> str:

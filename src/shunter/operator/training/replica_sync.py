@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from shunter.api.field_errors import FieldError, aggregate, invalid
 from shunter.api.meta import Json
-from shunter.api.names import label_1035_faults
+from shunter.api.names import LONGEST_LABEL, label_1035_faults
 from shunter.api.resources import PODS, SERVICES, Resource
 from shunter.api.training.validation import TOO_MANY
 from shunter.kube.controllers.plan import Failure, Note, Write
@@ -14,7 +14,7 @@ from shunter.operator.training import failures, gang
 from shunter.operator.training.children import Children, index, is_own
 from shunter.operator.training.framework import AnyFramework, Settings
 from shunter.operator.training.job import AnyJob
-from shunter.operator.training.names import LONGEST_LABEL, replica_name
+from shunter.operator.training.names import replica_name
 from shunter.operator.training.observed import Observed
 from shunter.operator.training.policies import restart, scale_in
 from shunter.operator.training.progress import Progress

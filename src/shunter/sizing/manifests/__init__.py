@@ -11,7 +11,7 @@ kueue.py        a queue that admits the job as a whole
 karpenter.py    a pool of one type of machine
 holes.py        values that only the user knows
 
-Tests: tests/sizing/test_manifests.py.
+Tests: tests/sizing/manifests; that the objects are accepted in tests/sizing/test_manifests.py.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from __future__ import annotations
 import dataclasses
 
 from shunter.api.meta import Json
+from shunter.errors import InputError
 from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.holes import HOLES, Hole, Holes
-from shunter.sizing.manifests.job import train_job, v1_job
+from shunter.sizing.manifests.job import longest_job_name, train_job, v1_job
 from shunter.sizing.manifests.karpenter import node_class, node_pool
 from shunter.sizing.manifests.kueue import queues
 from shunter.sizing.manifests.quotas import limit_range, resource_quota
@@ -41,7 +42,13 @@ class Manifests:
 
 def manifests(choice: MachineChoice, options: ManifestOptions) -> Manifests:
     """What has to be applied for a training on these machines. On nodes that a cluster has no pool is made, and none for clouds
-    that Karpenter's AWS provider does not serve."""
+    that Karpenter's AWS provider does not serve. InputError for a name that is too long for the pods of so many machines."""
+    if len(options.name) > (most := longest_job_name(options.api, choice.nodes)):
+        raise InputError(
+            f"--name {options.name!r} has {len(options.name)} characters; names of the job's pods and services contain it, and "
+            f"those of {choice.nodes} nodes leave it at most {most}.",
+            f"Use at most {most} characters.",
+        )
     holes = Holes()
     notes = []
     objects: list[Json] = []

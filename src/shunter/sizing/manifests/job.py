@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shunter.api.jobset import longest_name
 from shunter.api.meta import Json
+from shunter.api.names import LONGEST_LABEL
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.scheduling.pod_requests import GPU
@@ -17,13 +19,22 @@ from shunter.fabrics import INSTANCE_LABEL, profiles
 from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.holes import Holes
 from shunter.sizing.manifests.requests import efa_count, pod_resources
-from shunter.sizing.options import ManifestOptions
+from shunter.sizing.options import JobApi, ManifestOptions
 
 MANAGER = "shunter.dev/size"
 """The manager of our runtime patch."""
 RUNTIME = "torch-distributed"
 DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
 """Keeps Karpenter from moving pods to pack nodes better: a training that loses one rank loses all."""
+
+
+def longest_job_name(api: JobApi, nodes: int) -> int:
+    """How long the name of such a job may be: names of its pods (`NAME-node-0-3` and a random end), or of the services of a
+    PyTorchJob (`NAME-worker-2`), contain it."""
+    if api == "trainjob":
+        return longest_name([(NODE, 1, nodes)])
+    last = f"-worker-{nodes - 2}" if nodes > 1 else "-master-0"
+    return LONGEST_LABEL - max(len(last), len("-master-0"))
 
 
 def train_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:

@@ -10,8 +10,8 @@ from cluster.controllers.volumes.stored_claims import claim, volume
 from shunter.cluster.controllers.volumes.matching import best_match, mismatch
 from shunter.cluster.controllers.volumes.views import Volume
 
-KEPT = {"claimRef": {"namespace": "n", "name": "data"}}
-GOING = {"deletionTimestamp": "2026-11-21T12:00:00Z"}
+KEPT: dict[str, Any] = {"claimRef": {"namespace": "n", "name": "data"}}
+GOING: dict[str, Any] = {"deletionTimestamp": "2026-11-21T12:00:00Z"}
 
 
 @pytest.mark.parametrize(
