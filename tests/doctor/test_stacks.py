@@ -135,3 +135,7 @@ def test_of_a_main_thread_that_waits_for_another_at_the_end_the_other_is_shown_f
     assert names == ["upload", "run", "_shutdown"]
     calls_at_work = [{"thread_name": "MainThread", "frames": dump[2]["frames"]}, dump[1]]
     assert [frame.function for frame in stacks.frames(json.dumps(calls_at_work))] == ["upload", "run"]
+
+
+def test_a_dump_that_is_nested_too_deeply_has_no_frames() -> None:
+    assert stacks.frames("[" * 100_000) == ()

@@ -114,7 +114,7 @@ def _records(output: str) -> Iterator[dict[str, Any]]:
     for line in output.splitlines():
         try:
             record = msgspec.json.decode(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             continue
         if isinstance(record, dict) and "rank" in record and "source" in record:
             yield record

@@ -88,7 +88,7 @@ def frames(dump: str) -> tuple[Frame, ...]:
     other threads at the end of the program, the calls of the first of these that runs the program stand before its own."""
     try:
         threads = msgspec.json.decode(dump)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return ()
     main = next((one for one in threads if one.get("thread_name") == MAIN), threads[0] if threads else {"frames": []})
     found = _frames(main)

@@ -6,7 +6,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Struct
+
+_EVALUATION = late_pattern(r"(?:^|[^a-z])(?:val(?:id(?:ation)?)?|eval(?:uation)?|test)(?:[^a-z]|loss|$)")
+"""`val_loss`, `eval/loss`, `loss_test`; not `value_loss` or `latest_loss`."""
 
 Source = Literal["log", "trainerStatus", "tensorboard", "mlflow"]
 
@@ -56,7 +60,7 @@ def leading(series: Sequence[Series]) -> Series | None:
     """The series that shows best how the training is going: a training loss before others, of several the newest."""
 
     def priority(one: Series) -> tuple[bool, bool, float]:
-        is_evaluated = any(word in one.name for word in ("val", "test", "eval"))
+        is_evaluated = _EVALUATION.search(one.name) is not None
         return is_loss(one.name), is_loss(one.name) and not is_evaluated, one.points[-1].time or 0.0
 
     return max((one for one in series if one.points), key=priority, default=None)

@@ -59,6 +59,7 @@ LINES = {
     "key=value": ("step=3 loss=0.5 margin=1.5 rank=0 world_size=2 seconds=3", {"loss": ((3,), 0.5), "margin": ((3,), 1.5)}),
     "epochs only": ("Epoch 0 completed. Average loss: 2.3026", {"average_loss": ((0,), 2.3026)}),
     "colours": ("\x1b[32mstep=1\x1b[0m loss=\x1b[31m0.5\x1b[0m", {"loss": ((1,), 0.5)}),
+    "JSON nested too deeply": ('{"a":' * 1_500 + "1" + "}" * 1_500, {}),
     "a tensor": ("step 4 loss tensor(0.5, device='cuda:0')", {"loss": ((4,), 0.5)}),
     "a port": ("listening on port=29500, MASTER_PORT: 23456, took 3.5 seconds", {}),
     "a file": ("loading weights from /data/loss-3.pt", {}),

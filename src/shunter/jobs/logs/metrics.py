@@ -220,7 +220,7 @@ def _structured(text: str) -> tuple[tuple[float, ...], list[tuple[str, float]], 
 def _mapping(text: str) -> dict[Any, Any]:
     try:
         found = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         try:
             found = ast.literal_eval(text)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

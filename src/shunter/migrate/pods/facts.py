@@ -143,7 +143,7 @@ class Side:
                     return self._hosts.marked(msgspec.json.decode(text))
                 parts = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
                 return {self._hosts.marked(key): self._part(bytes(part)) for key, part in parts.items()}
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 pass
         return self._hosts.marked(text)
 

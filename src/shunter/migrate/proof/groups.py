@@ -148,7 +148,7 @@ def _tensorflow(environment: Mapping[str, str], main: Started) -> Member:
         config = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
         task: Any = msgspec.json.decode(config["task"])
         return Member(_sizes(bytes(config["cluster"])), f"{task['type']} {task['index']}")
-    except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+    except (msgspec.DecodeError, RecursionError, LookupError, TypeError, AttributeError):
         return Member("an invalid TF_CONFIG")
 
 

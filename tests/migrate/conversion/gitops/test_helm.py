@@ -216,21 +216,6 @@ def test_two_templates_of_a_release_make_no_object_twice(head: str, tail: str, r
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ("train: {script: 'python t.py --rank ${HOSTNAME##*-}'}", [("HOST009", 1)]),
-        ("a: 1\nscript: |\n  import socket\n  print(socket.gethostname())\n", [("HOST010", 2)]),
-        ("name: hostname\nscript: 'python t.py --rank $RANK'\nargs: [1, null]", []),
-    ],
-)
-def test_a_program_among_the_values_is_read_as_one_in_a_job(values: str, expected: list[tuple[str, int]], tmp_path: Path) -> None:
-    chart(tmp_path, TEMPLATE.replace("torchrun, train.py", "bash, -c, {{ .Values.script | quote }}"), values)
-    told = [finding for finding in convert([str(tmp_path)], Options()).findings if finding.topic.id.startswith("HOST")]
-    assert [(finding.topic.id, finding.place.line) for finding in told] == expected
-    assert all(finding.place.source.endswith("values.yaml") for finding in told)
-
-
-@pytest.mark.parametrize(
     ("template", "helpers", "expected"),
     [
         ('apiVersion: {{ include "api" . }}\nkind: TFJob\nspec: {tfReplicaSpecs: {}}\n', "", "HELM002"),

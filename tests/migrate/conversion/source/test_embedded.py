@@ -29,6 +29,7 @@ SCRIPT = "spec:\n  args:\n  - |\n    cat <<END > hosts\n    a b\n    END\n    py
         ({"kind": "ConfigMap", "data": {"loop": "kubeflow.org/v1: &loop [*loop]"}}, []),
         ({"kind": "ConfigMap", "data": {"README": "Move off kubeflow.org/v1 soon: see [the plan"}}, []),
         ({"kind": "ConfigMap", "data": {"rule": "kubeflow.org/v1"}}, []),
+        ({"kind": "ConfigMap", "data": {"deep": "[" * 2_000 + "kubeflow.org/v1"}}, []),
         ({"kind": "Role", "rules": [{"apiGroups": ["kubeflow.org"]}]}, []),
     ],
     ids=[
@@ -41,6 +42,7 @@ SCRIPT = "spec:\n  args:\n  - |\n    cat <<END > hosts\n    a b\n    END\n    py
         "alias in itself",
         "prose",
         "a string",
+        "a text nested too deeply",
         "a group",
     ],
 )

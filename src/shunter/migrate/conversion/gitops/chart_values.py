@@ -24,14 +24,19 @@ _IN_V1_AND_V2 = "JOB-worker-0 in v1, JOB-node-0-1 in v2"
 def reads_in_values(files: Iterable[TextFile], templates: Iterable[Document]) -> list[Finding]:
     """What values of the charts that hold these templates read of their pods, each value once. Which of them a template puts
     into a job is not known, so no pod is named."""
-    charts = {chart for document in templates if (chart := document.source.rpartition("/templates/")[0])}
+    charts = {chart for document in templates if (chart := _chart_of(PurePath(document.source)))}
     return [
         finding
         for file in files
-        if str(PurePath(file.source).parent) in charts and fnmatchcase(PurePath(file.source).name, "values*.y*ml")
+        if PurePath(file.source).parent in charts and fnmatchcase(PurePath(file.source).name, "values*.y*ml")
         for document in file.documents
         for finding in _of_document(document)
     ]
+
+
+def _chart_of(template: PurePath) -> PurePath | None:
+    """The directory of the chart whose template this is; None for a file that is in no directory `templates`."""
+    return next((folder.parent for folder in template.parents if folder.name == "templates"), None)
 
 
 def _of_document(document: Document) -> Iterator[Finding]:

@@ -167,7 +167,7 @@ def _values(text: str) -> list[Any]:
     """What YAML makes of the text; nothing of what is no YAML, and of a string that is only a string."""
     try:
         values = [msgspec.json.decode(text)]
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         try:
             refuse_depth(text)
             for node in yaml.compose_all(text, Loader) if "*" in text else ():

@@ -1,0 +1,27 @@
+"""What to do about errors that say themselves what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.doctor.rules.remedies import remedy_for
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("EOFError: EOF when reading a line", "standard input"),
+        ("OSError: [Errno 98] Address already in use", "free port"),
+        ("RuntimeError: The server socket has failed to listen: EADDRINUSE", "free port"),
+        ("Segmentation fault (core dumped)", "PYTHONFAULTHANDLER"),
+        ("exec /train: exec format error", "kubernetes.io/arch"),
+        ("OSError: [Errno 24] Too many open files: 'a.bin'", "set_sharing_strategy"),
+        ("RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly", "limits.memory"),
+        ("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ", "limits.memory"),
+        ("ValueError: no", ""),
+        ("KeyError: 'EOFError: EOF when reading a line'", ""),
+    ],
+)
+def test_a_known_error_has_a_remedy(message: str, words: str) -> None:
+    remedy = remedy_for(message)
+    assert words in remedy if words else remedy == ""
