@@ -1,5 +1,5 @@
 /** The page: header, the view that the address selects, and keys that work in every view. */
-import { html, render, useEffect, useRef, useState } from "./html.js";
+import { html, render, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { Cluster } from "./cluster.js";
 import { Help } from "./help.js";
 import { Job } from "./job.js";
@@ -123,7 +123,8 @@ function followLink(event) {
 
 /** @param {() => void} onHelp */
 function useKeys(onHelp) {
-  useEffect(() => {
+  // Not after the next paint: whoever sees the page may press a key.
+  useLayoutEffect(() => {
     let isAfterG = false;
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       const target = /** @type {HTMLElement} */ (event.target);

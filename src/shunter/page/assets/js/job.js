@@ -1,5 +1,5 @@
 /** The view of one job: head, diagnosis, ranks, curves, timeline, log. */
-import { html, useEffect, useRef, useState } from "./html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { Actions } from "./actions.js";
 import { Curves } from "./curves.js";
 import { age, bytes, count, dateTime, figure, percent, plural, timesOf } from "./format.js";
@@ -81,7 +81,7 @@ function useFailedRank(job, verdicts, ranks, choose) {
 function useJobKeys(keys) {
   const current = useRef(keys);
   current.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       const target = /** @type {HTMLElement} */ (event.target);
       if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea") || document.querySelector("dialog[open]")) return;

@@ -138,7 +138,7 @@ function useListKeys(body, shown, height, onCopy) {
   copies.current = onCopy;
   // The row that gets the focus in the next frame: keys can repeat faster.
   const next = useRef(/** @type {number | null} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       const target = /** @type {HTMLElement} */ (event.target);
       if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea, dialog *, pre")) return;
