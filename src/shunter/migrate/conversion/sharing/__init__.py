@@ -6,7 +6,7 @@ on_runtime.py         a TrainJob with those parts that its runtime does not say,
 groups.py             which jobs share a runtime, with each other or with one that is there already
 jobset_equality.py    whether two TrainJobs with their runtimes make the same JobSet
 
-Tests: tests/migrate/conversion/sharing/test_shared.py.
+Tests: tests/migrate/conversion/sharing; whole inputs, and what is proved of their pods, in test_shared.py there.
 """
 
 from shunter.migrate.conversion.sharing.groups import shared, shared_by, shared_in
