@@ -17,7 +17,7 @@ shell_reads, shell_values, shell_programs, shell_starts    in shell text
 python_reads, python_sources, python_code, python_commands, inline_python, nested_programs    in Python
 mentions              in texts of other languages
 
-Tests: tests/migrate/conversion/launch; what is read in test_reads.py there and in tests/scenarios/migrate/pod-reads.
+Tests: tests/migrate/conversion/launch; what is read of a pod also in tests/scenarios/migrate/pod-reads.
 """
 
 from shunter.migrate.conversion.launch.launchers import Launcher, Started

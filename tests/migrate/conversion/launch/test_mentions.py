@@ -1,0 +1,33 @@
+"""Texts of other languages that mention the host name."""
+
+from __future__ import annotations
+
+import pytest
+from migrate.conversion.launch.read_kinds import DECIDES, KNOWN, LAST, SHOWS, kinds_of
+
+from shunter.migrate.conversion.launch.mentions import mentions
+
+MENTIONS = {
+    'const p = parse(hostname).split("-")': [],
+    'const p = (hostname) => hostname.split("-")': [],
+    'if (hostname) p = url.split("-")': [],
+    "p = by[0](hostname)[0]": [],
+    "set p (hostname | string split -); python t.py --rank $p[-1]": [LAST],
+    "set p (string split - (hostname -s)); echo $p[-1]": [LAST],
+    "python t.py --rank (uname -n)[-1]": [LAST],
+    "RANK := $(shell hostname | cut -d- -f3)": [DECIDES],
+    "p = `hostname`.split('-')[0]": [DECIDES],
+    "local h = io.popen('hostname'):read('*l'); run(h:match('%d+$'))": [DECIDES],
+    "local h = io.popen('hostname'):read('*l')": [SHOWS],
+    "const part = execSync('uname -n').toString().split('-').pop()": [DECIDES],
+    "my $r = (split /-/, qx(hostname))[-1];": [LAST],
+    "r = %x(hostname)[/[0-9]+$/]": [LAST],
+    'rank <- as.integer(sub(".*-", "", Sys.info()[["nodename"]]))': [DECIDES],
+    'part <- as.integer(str_extract(system("hostname", intern = TRUE), "[0-9]+$"))': [LAST],
+    "exec(hostname, port); run('hostname.sh')": [],
+}
+
+
+@pytest.mark.parametrize("text", MENTIONS)
+def test_texts_of_other_languages_mention_the_host_name(text: str) -> None:
+    assert kinds_of([*mentions(text, KNOWN)]) == MENTIONS[text]
