@@ -12,12 +12,14 @@ import pytest
 from shunter.sizing import ManifestOptions
 from shunter.sizing.instances import Instance, known_instances
 from shunter.sizing.manifests import manifests
+from shunter.sizing.options import JobApi
 from sizing.made_manifests import CLUSTER_NODES, NAMED, by_kind, choice, faults
 
+APIS: tuple[JobApi, ...] = ("trainjob", "pytorchjob")
 EVERY = [
     (instance, nodes, api, kueue, named)
     for instance, nodes, api, kueue, named in itertools.product(
-        [*known_instances().values(), CLUSTER_NODES], (1, 4), ("trainjob", "pytorchjob"), (False, True), (False, True)
+        [*known_instances().values(), CLUSTER_NODES], (1, 4), APIS, (False, True), (False, True)
     )
 ]
 

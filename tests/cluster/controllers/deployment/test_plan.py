@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from random import Random
-from typing import Any
 
 import pytest
 
+from cluster.controllers.deployment.rollouts import DEFAULTS, conditions, rolled_out, slot_of
 from cluster.controllers.workloads.world import World
-from shunter.api.apps import Deployment, DeploymentStatus, ReplicaSet
-
-ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
-DEFAULTS: dict[str, Any] = {"replicas": 3, "strategy": ROLLING, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
-
-
-def rolled_out(world: World) -> DeploymentStatus:
-    world.settle_with_pods()
-    return world.get("Deployment", Deployment).status
-
-
-def conditions(status: DeploymentStatus) -> dict[str, tuple[str, str]]:
-    return {condition.type: (condition.status, condition.reason) for condition in status.conditions}
+from shunter.api.apps import Deployment, ReplicaSet
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -106,69 +93,9 @@ def test_recreate_makes_no_new_pod_before_the_last_old_one_is_gone() -> None:
     assert world.images() == []
     assert len(world.pods) == 3
     for pod in world.pods:
-        world.cluster.replace(_slot(pod), {**pod, "metadata": {**pod["metadata"], "finalizers": []}})
+        world.cluster.replace(slot_of(pod), {**pod, "metadata": {**pod["metadata"], "finalizers": []}})
     rolled_out(world)
     assert world.images() == ["two"] * 3
-
-
-def test_a_paused_deployment_scales_but_does_not_roll_out() -> None:
-    world = World()
-    world.create("Deployment", **DEFAULTS)
-    rolled_out(world)
-    world.change("Deployment", {"paused": True, "replicas": 5})
-    world.set_image("Deployment", "two")
-    status = rolled_out(world)
-    assert world.images() == ["one"] * 5
-    assert conditions(status)["Progressing"] == ("Unknown", "DeploymentPaused")
-    world.change("Deployment", {"paused": None})
-    status = rolled_out(world)
-    assert world.images() == ["two"] * 5
-    assert conditions(status)["Progressing"] == ("True", "NewReplicaSetAvailable")
-
-
-def test_scaling_during_a_rollout_shares_the_pods_in_proportion() -> None:
-    world = World()
-    world.create("Deployment", **{**DEFAULTS, "replicas": 10})
-    rolled_out(world)
-    world.set_image("Deployment", "two")
-    world.settle()
-    before = {_image(one): one.spec.replicas for one in world.all("ReplicaSet", ReplicaSet)}
-    assert before == {"one": 8, "two": 5}
-    world.change("Deployment", {"replicas": 20})
-    world.step()
-    after = {_image(one): one.spec.replicas for one in world.all("ReplicaSet", ReplicaSet)}
-    assert after == {"one": 15, "two": 10}
-
-
-def test_a_rollout_that_makes_no_progress_times_out_and_goes_on_when_it_can() -> None:
-    world = World()
-    world.create("Deployment", **{**DEFAULTS, "progressDeadlineSeconds": 30})
-    world.settle()
-    waiting = world.get("Deployment", Deployment)
-    planned, _ = world.plan_deployment(world.cluster.of_kind("Deployment")[0])
-    assert planned.requeue_after == pytest.approx(31)
-    assert conditions(waiting.status)["Progressing"] == ("True", "ReplicaSetUpdated")
-    world.cluster.now += timedelta(seconds=31)
-    world.settle()
-    late = world.get("Deployment", Deployment).status
-    assert conditions(late)["Progressing"] == ("False", "ProgressDeadlineExceeded")
-    assert conditions(rolled_out(world))["Progressing"] == ("True", "NewReplicaSetAvailable")
-
-
-def test_a_refused_pod_is_a_condition_of_replica_set_and_deployment() -> None:
-    world = World()
-    world.refused = lambda body: "exceeded quota: q" if body["kind"] == "Pod" else ""
-    world.create("Deployment", **DEFAULTS)
-    for _ in range(5):
-        world.step()
-    (replica_set,) = world.all("ReplicaSet", ReplicaSet)
-    failure = replica_set.status.condition("ReplicaFailure")
-    assert failure is not None
-    assert (failure.reason, failure.message) == ("FailedCreate", "exceeded quota: q")
-    status = world.get("Deployment", Deployment).status
-    assert conditions(status)["ReplicaFailure"] == ("True", "FailedCreate")
-    world.refused = lambda body: ""
-    assert "ReplicaFailure" not in conditions(rolled_out(world))
 
 
 def test_a_taken_name_leads_to_another_hash() -> None:
@@ -187,14 +114,3 @@ def test_a_taken_name_leads_to_another_hash() -> None:
     rolled_out(world)
     assert world.get("Deployment", Deployment).status.collision_count == 1
     assert world.images() == ["one"] * 3
-
-
-def _image(replica_set: ReplicaSet) -> str:
-    return str(replica_set.spec.template["spec"]["containers"][0]["image"])
-
-
-def _slot(pod: dict[str, Any]) -> Any:
-    from cluster.controllers.memory_cluster import Slot
-    from shunter.kube.controllers.plan import Key
-
-    return Slot("Pod", Key(pod["metadata"]["namespace"], pod["metadata"]["name"]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from migrate.conversion.launch.read_kinds import DECIDES, KNOWN, LAST, SHOWS, kinds_of
 
+from migrate.conversion.launch.read_kinds import DECIDES, KNOWN, LAST, SHOWS, kinds_of
 from shunter.migrate.conversion.launch.mentions import mentions
 
 MENTIONS = {

@@ -9,6 +9,4 @@ bounds.py       maxSurge and maxUnavailable
 sizes.py        how large each ReplicaSet should be now: rollout, scaling
 history.py      versions, revision numbers, revisionHistoryLimit
 progress.py     status and conditions, progressDeadlineSeconds
-
-Tests: tests/cluster/controllers/deployment; bounds, sizes and progress in test_plan.py there.
 """

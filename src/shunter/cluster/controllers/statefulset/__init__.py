@@ -8,6 +8,4 @@ controller.py   the shell: what the plan sees, from the shared caches
 identity.py     ordinal, name and claims of a pod
 history.py      revisions of the template
 retention.py    persistentVolumeClaimRetentionPolicy
-
-Tests: tests/cluster/controllers/statefulset; identity in test_plan.py there.
 """
