@@ -4,26 +4,41 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 
 from shunter.errors import InputError
 
 _PART = re.compile("([0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(h|ms|us|µs|μs|ns|m|s)")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+_NANOSECONDS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "µs": 1000, "μs": 1000, "ns": 1}
+_MOST = 2**63
 
 
 def seconds(text: str) -> float:
     """How long a duration without a sign is. InputError for what is none."""
+    return float(sum(number * _NANOSECONDS[unit] for number, unit in _parts(text))) / 10**9
+
+
+def _parts(text: str) -> list[tuple[Decimal, str]]:
+    """The numbers of a duration without a sign, with their units."""
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise InputError(f"{text!r} is not a duration.", "Write it like 15s or 1m30s.")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+        raise _none(text)
+    return [(Decimal(number), unit) for number, unit in parts]
 
 
-def signed_seconds(text: str) -> float:
-    """The same for all that Go's `time.ParseDuration` reads: with a sign, too, and `0` without a unit."""
+def _none(text: str) -> InputError:
+    return InputError(f"{text!r} is not a duration.", "Write it like 15s or 1m30s.")
+
+
+def nanoseconds(text: str) -> int:
+    """The same, exactly, for all that Go's `time.ParseDuration` reads: with a sign, too, `0` without a unit, and no more than 64
+    bits of nanoseconds, some 292 years."""
     unsigned = text[1:] if text.startswith(("+", "-")) else text
-    length = 0.0 if unsigned == "0" else seconds(unsigned)
-    return -length if text.startswith("-") else length
+    length = sum(int(number * _NANOSECONDS[unit]) for number, unit in _parts(unsigned)) if unsigned != "0" else 0
+    length = -length if text.startswith("-") else length
+    if not -_MOST <= length < _MOST:
+        raise _none(text)
+    return length
 
 
 def option_seconds(option: str, text: str) -> int | None:

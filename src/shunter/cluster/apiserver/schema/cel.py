@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.schema.cel_functions import declarations, optional
+from shunter.cluster.apiserver.schema.cel_functions import MILLISECONDS, declarations, optional
+from shunter.cluster.apiserver.schema.cel_times import kept
 
 if TYPE_CHECKING:
     from cel_expr_python import cel as library
@@ -29,6 +31,7 @@ _ODD_STRINGS = late_pattern(r"\b[rR][bB]?['\"]|'{3}|\"{3}")
 """Raw and triple-quoted ones, whose ends `_STRINGS` misses."""
 _SELF = late_pattern(r"(?<![\w.])(?:self|oldSelf)\b(?:\.([A-Za-z_]\w*)\b(?!\s*\())?")
 _STRINGS = late_pattern(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_MILLISECONDS = late_pattern(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\.\s*(getMilliseconds)\b")
 _RESERVED = frozenset(
     (
         *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
@@ -39,6 +42,7 @@ _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/"
 _NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _MESSAGE_LIMIT = 5 * 1024
 _LIBRARIES = ("strings", "math", "optional", "encoders", "bindings", "sets", "lists", "two-var-comprehensions")
+_DESCRIPTORS = "google.protobuf.descriptor_pool"
 _STATUS_CODE = late_pattern(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (late_pattern(r'Key not found in map : "?(.*?)"?$'), r"no such key: \1"),
@@ -82,9 +86,9 @@ class Rule(NamedTuple):
 
 @functools.lru_cache(maxsize=512)
 def _compiled(expression: str, *, optional_old: bool) -> library.Expression:
-    text = expression
+    text = _for_library(expression)
     if optional_old:
-        text = f"cel.bind(oldSelf, hasOld ? optional.of(old) : optional.none(), ({expression}))"
+        text = f"cel.bind(oldSelf, hasOld ? optional.of(old) : optional.none(), ({text}))"
     else:
         with suppress(RuntimeError):
             return _environment(optional_old, extended=False).compile(text)
@@ -92,6 +96,14 @@ def _compiled(expression: str, *, optional_old: bool) -> library.Expression:
         return _environment(optional_old, extended=True).compile(text)
     except RuntimeError as error:
         raise CompilationError(f"compilation failed: {_STATUS_CODE.sub('', str(error)).strip()}") from None
+
+
+def _for_library(expression: str) -> str:
+    """The expression with the library's method replaced that gives the part of a duration below a second, where Go gives all
+    its milliseconds."""
+    if "getMilliseconds" not in expression or _ODD_STRINGS.search(expression):
+        return expression
+    return _MILLISECONDS.sub(lambda found: f".{MILLISECONDS}" if found[1] else found[0], expression)
 
 
 def compile_rule(source: Json) -> Rule:
@@ -185,7 +197,7 @@ def _evaluation_error(fault: str, shown: str) -> EvaluationError:
 
 
 def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
-    """The value of an expression over these variables, plain. Raises EvaluationError."""
+    """The value of an expression over these variables, which may be one of them in turn. Raises EvaluationError."""
     try:
         compiled = _compiled_over(expression, tuple(values))
         if compiled.return_type().name().startswith("optional"):
@@ -193,7 +205,7 @@ def evaluated(expression: str, values: Mapping[str, Any]) -> Any:
             return optional(evaluated(f"({expression}).value()", values)) if has_value else optional()
         result = compiled.eval(data=dict(values))
         if result.type().name().lower() != "error":
-            return result.plain_value()
+            return kept(result)
         fault = str(result.value())
     except (CompilationError, RuntimeError, TypeError) as error:  # TypeError: an optional value that only its evaluation shows
         fault = str(error)
@@ -211,10 +223,9 @@ def library_type(expression: str, variables: tuple[str, ...]) -> str:
 def _compiled_over(expression: str, variables: tuple[str, ...]) -> library.Expression:
     from cel_expr_python import cel
 
-    functions = cel.CelExtension("kubernetes", declarations(cel))
-    environment = cel.NewEnv(config=_extensions(), variables=dict.fromkeys(variables, cel.Type.DYN), extensions=[functions])
+    environment = _environment_of(dict.fromkeys(variables, cel.Type.DYN), extended=True)
     try:
-        return environment.compile(expression)
+        return environment.compile(_for_library(expression))
     except RuntimeError as error:
         raise CompilationError(f"compilation failed: {_STATUS_CODE.sub('', str(error)).strip()}") from None
 
@@ -227,8 +238,24 @@ def _environment(optional_old: bool, *, extended: bool) -> library.Env:
 
     names = ("self", "hasOld", "old") if optional_old else ("self", "oldSelf")
     variables = {name: cel.Type.BOOL if name == "hasOld" else cel.Type.DYN for name in names}
+    return _environment_of(variables, extended=extended)
+
+
+def _environment_of(variables: Mapping[str, library.Type], *, extended: bool) -> library.Env:
+    """One with Kubernetes' functions. The library would load protobuf, 2 MB and 60 ms, for descriptors of messages, and there are
+    none: it is kept from that by the mark for a module that cannot be imported."""
+    from cel_expr_python import cel
+
     config = _extensions() if extended else None
-    return cel.NewEnv(config=config, variables=variables, extensions=[cel.CelExtension("kubernetes", declarations(cel))])
+    functions = cel.CelExtension("kubernetes", declarations(cel))
+    is_loaded = _DESCRIPTORS in sys.modules
+    if not is_loaded:
+        sys.modules[_DESCRIPTORS] = None  # type: ignore[assignment]
+    try:
+        return cel.NewEnv(config=config, variables=variables, extensions=[functions])
+    finally:
+        if not is_loaded:
+            del sys.modules[_DESCRIPTORS]
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """Kubernetes' own functions in expressions: lists, texts, quantities, addresses, URLs, versions and formats.
 
 The library passes plain values only, so a value of one of Kubernetes' types is a map with one entry, TYPE: canonical text; two
-are equal where their texts are. Source: k8s.io/apiserver 1.36 `cel/library`, whose error texts these are.
+are equal where their texts are. Times come with microseconds, so the least and the largest of a list has no more.
+Source: k8s.io/apiserver 1.36 `cel/library`, whose error texts these are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from shunter.api.formats import quantity
 from shunter.api.meta import Json
 from shunter.api.names import label_1035_faults, label_faults, label_key_faults, label_value_faults, subdomain_faults
 from shunter.cluster.apiserver.schema import cel_authorizer
+from shunter.cluster.apiserver.schema.cel_times import milliseconds, passed
 from shunter.cluster.apiserver.schema.formats import FORMATS, go_pattern
 
 _QUANTITY = "kubernetes.Quantity"
@@ -27,6 +29,8 @@ _URL = "kubernetes.URL"
 _VERSION = "kubernetes.Semver"
 _FORMAT = "kubernetes.NamedFormat"
 _OPTIONAL = "optional"
+MILLISECONDS = "kubernetesMilliseconds"
+"""Stands for `getMilliseconds`."""
 _BILLION = 10**9
 
 _SEMVER = re.compile(
@@ -58,9 +62,11 @@ def declarations(cel: Any) -> list[Any]:
     def plain(name: str, result: Any, parameters: list[Any], function: Callable[..., Any]) -> None:
         add(name, result, parameters, function, is_member=False)
 
-    member("sum", anything, [items], sum)
-    member("min", anything, [items], min)
-    member("max", anything, [items], max)
+    member("sum", anything, [items], _total)
+    member("min", anything, [items], lambda values: passed(min(values)))
+    member("max", anything, [items], lambda values: passed(max(values)))
+    member(MILLISECONDS, number, [anything], milliseconds)
+    member(MILLISECONDS, number, [anything, text], milliseconds)
     member("isSorted", boolean, [items], lambda values: list(values) == sorted(values))
     member("indexOf", number, [items, anything], lambda values, value: _index([*values], value))
     member("lastIndexOf", number, [items, anything], _last_index)
@@ -139,6 +145,11 @@ def _parses(parser: Callable[[str], Any], value: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _total(values: Any) -> Any:
+    numbers = [*values]
+    return passed(sum(numbers[1:], numbers[0])) if numbers else 0
 
 
 def _index(values: list[Any], value: Any) -> int:

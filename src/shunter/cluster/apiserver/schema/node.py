@@ -6,17 +6,19 @@ hundred. Only the keywords that occur below a node are determined in advance, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Flag, auto
 from typing import Any, Final
 
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.schema.cel import Rule, compile_rule
+from shunter.cluster.apiserver.schema.cel_times import READERS
 
 NOTHING: Final = object()
 """Stands for an absent value where None is a value."""
 
 PYTHON_TYPES: Final[Mapping[str, type]] = {"string": str, "boolean": bool, "object": dict, "array": list}
+_NUMBERS: Mapping[str, Callable[[Any], Any]] = {"number": float, "integer": int}
 _PLAIN_KEYWORDS = frozenset({"type", "description", "title", "example", "externalDocs", "default"})
 _CONSTRAINTS = frozenset(
     {
@@ -71,7 +73,8 @@ class Node:
     """One node of a structural schema. `properties` fills itself; absent names give None.
 
     `…_below` tell whether the keyword occurs here or further down. `exact_type` is the Python type that satisfies `type` without
-    further checks; `plain` holds that type for the properties that have no other constraint.
+    further checks; `plain` holds that type for the properties that have no other constraint. `read` makes of a number or a text
+    what it is to rules; None where that is the same.
     """
 
     __slots__ = (
@@ -95,6 +98,7 @@ class Node:
         "plain",
         "preserve",
         "properties",
+        "read",
         "required",
         "rules",
         "rules_below",
@@ -109,6 +113,7 @@ class Node:
         self._alternatives: dict[int, Node] = {}
         self.types = _types(source)
         self.exact_type = PYTHON_TYPES.get(source.get("type", "")) if len(self.types) == 1 else None
+        self.read = _reader(source) if len(self.types) == 1 else None
         self.nullable = bool(source.get("nullable"))
         self.constrained = not _CONSTRAINTS.isdisjoint(source)
         self.has_alternatives = not _ALTERNATIVES.isdisjoint(source)
@@ -181,6 +186,11 @@ def resolved(source: Json, definitions: Mapping[str, Json]) -> Json:
             reference = wrapped[0]["$ref"]
             siblings.pop("allOf")
         merged = {**definitions[reference.rsplit("/", 1)[1]], **siblings}
+
+
+def _reader(source: Json) -> Callable[[Any], Any] | None:
+    kind = source.get("type")
+    return READERS.get(source.get("format", "")) if kind == "string" else _NUMBERS.get(kind or "")
 
 
 def _types(source: Json) -> tuple[str, ...]:

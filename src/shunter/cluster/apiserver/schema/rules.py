@@ -1,13 +1,12 @@
 """Runs the CEL rules of a schema over an object.
 
-Only values below a rule are converted to rule values: declared fields under their escaped names, numbers typed by the schema.
-Times stay strings (the library accepts no times): a rule compares `timestamp(self.time)`. On update, a value is correlated with
-its old value: fields by name, items of map lists by key. Source: apiextensions-apiserver 1.36 `schema/cel`.
+Only values below a rule are converted to rule values: declared fields under their escaped names, numbers, times, durations and
+bytes as the schema says (cel_times.py). On update, a value is correlated with its old value: fields by name, items of map lists
+by key. Source: apiextensions-apiserver 1.36 `schema/cel`.
 """
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required
@@ -34,6 +33,16 @@ def rule_errors(root: Node, obj: Json, old: Any, earlier: list[FieldError]) -> l
     run = _Run()
     run.visit(root, obj, old, "", unchanged=False, is_resource=True)
     return run.errors
+
+
+def default_errors(node: Node, value: Any, field: str) -> list[FieldError]:
+    """Faults that the rules find in a default, as one that stays and as one that comes."""
+    for old in (value, NOTHING):
+        run = _Run()
+        run.visit(node, value, old, field, unchanged=False, is_resource=False)
+        if run.errors:
+            return run.errors
+    return []
 
 
 class _Run:
@@ -132,12 +141,7 @@ def _for_rules(node: Node, value: Any, *, is_resource: bool) -> Any:
         return value if item is None else [_for_rules(item, each, is_resource=item.embedded) for each in value]
     if value is None:
         return None
-    kind = node.types[0] if len(node.types) == 1 else ""
-    if kind == "number":
-        return float(value)
-    if kind == "integer":
-        return int(value)
-    return base64.b64decode(value) if kind == "string" and node.source.get("format") == "byte" else value
+    return value if node.read is None else node.read(value)
 
 
 def _in_order_of(node: Node, value: Any, old: Any) -> Any:
@@ -162,6 +166,8 @@ def _object_for_rules(node: Node, value: Json, *, is_resource: bool) -> Json:
         return {name: _for_rules(node.additional, item, is_resource=node.additional.embedded) for name, item in value.items()}
     shown: Json = {}
     for name, item in value.items():
+        if item is None:
+            continue  # to rules it is absent
         if is_resource and name in ("apiVersion", "kind"):
             shown[name] = item
         elif is_resource and name == "metadata":

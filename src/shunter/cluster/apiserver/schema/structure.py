@@ -17,6 +17,7 @@ from shunter.cluster.apiserver.schema.field_paths import is_field_path
 from shunter.cluster.apiserver.schema.formats import go_fault, go_pattern
 from shunter.cluster.apiserver.schema.node import Node, Source
 from shunter.cluster.apiserver.schema.rule_limits import cost_errors, total_errors
+from shunter.cluster.apiserver.schema.rules import default_errors
 from shunter.cluster.apiserver.schema.typecheck.rules import compiled_rule
 from shunter.cluster.apiserver.schema.typecheck.schemas import LARGEST_REQUEST, declared
 from shunter.cluster.apiserver.schema.validate import schema_errors
@@ -86,6 +87,8 @@ def structure_errors(schema: Json, field: str) -> list[FieldError]:
         costs: list[tuple[str, int]] = []
         errors += [error for node, place in nodes for error in _rule_errors(node, place, costs)]
         errors += total_errors(costs, field)
+    if not errors:
+        errors += [error for node, place in nodes for error in _refused_defaults(node, place)]
     return errors
 
 
@@ -276,6 +279,13 @@ def _default_errors(schema: Json, place: _Place) -> list[FieldError]:
     if isinstance(value, dict) and prune.prune(node, value):
         return [invalid(field, schema["default"], "must not have unknown fields")]
     return schema_errors(node, schema["default"], prefix=field)
+
+
+def _refused_defaults(schema: Json, place: _Place) -> list[FieldError]:
+    """Defaults that the rules refuse."""
+    if schema.get("default") is None or place.no_default:
+        return []
+    return default_errors(Node(schema, Source({})), schema["default"], f"{place.field}.default")
 
 
 def _rule_form_errors(schema: Json, field: str) -> list[FieldError]:

@@ -35,6 +35,7 @@ from shunter.cluster.apiserver.schema.typecheck.schemas import declared
         ("string(self.data).contains('x')", 629148),
         ("strings.quote(self.name).contains('x')", 27),
         ("self.when < timestamp('2020-01-01T00:00:00Z') && self.wait > duration('1h') && self.when.getHours() > 1", 12),
+        ("type(self.when) == google.protobuf.Timestamp", 4),
         ("self.sub == self.sub && self.items == self.items && self.labels == self.labels && self == self", 16),
         ("dyn(self.name) == 'a' && dyn(self.names).all(x, x == 1)", 48),
         ("self.names.exists_one(n, n == 'a') && self.names.existsOne(i, n, n == 'a')", 88),

@@ -14,7 +14,18 @@ from shunter.cluster.apiserver.schema.typecheck.function_costs import Operand, c
 from shunter.cluster.apiserver.schema.typecheck.macros import ACCUMULATOR
 from shunter.cluster.apiserver.schema.typecheck.ranges import NOTHING, ONE, TRAVERSAL, UNKNOWN, Range, fixed
 from shunter.cluster.apiserver.schema.typecheck.schemas import Declared
-from shunter.cluster.apiserver.schema.typecheck.tree import Call, Ident, ListOf, Literal, Loop, MapOf, Message, Node, Select
+from shunter.cluster.apiserver.schema.typecheck.tree import (
+    Call,
+    Ident,
+    ListOf,
+    Literal,
+    Loop,
+    MapOf,
+    Message,
+    Node,
+    Select,
+    qualified,
+)
 from shunter.cluster.apiserver.schema.typecheck.types import Type
 
 _LIST, _MAP, _MESSAGE = fixed(10), fixed(30), fixed(40)
@@ -93,6 +104,9 @@ class _Coster:
         return self._paths.get(id(node), ())
 
     def _select(self, node: Select) -> Range:
+        if id(node.operand) not in self._checked.types:
+            self._paths[id(node)] = (qualified(node),)  # one name with dots in it, such as that of a type
+            return ONE
         cost = self.cost(node.operand)
         if node.is_test:
             return cost

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from shunter.api.formats.durations import signed_seconds
+from shunter.api.formats.durations import nanoseconds
 from shunter.cluster.apiserver.schema.formats import go_fault, go_pattern
 from shunter.cluster.apiserver.schema.golang import moment
 from shunter.cluster.apiserver.schema.typecheck.checker import Checked, Fault
@@ -54,7 +54,7 @@ def program_fault(checked: Checked) -> str:
     return ""
 
 
-_READERS: Mapping[str, Callable[[str], object]] = {"duration": signed_seconds, "timestamp": moment, "matches": _pattern}
+_READERS: Mapping[str, Callable[[str], object]] = {"duration": nanoseconds, "timestamp": moment, "matches": _pattern}
 
 
 def _mixture_faults(checked: Checked) -> Iterator[Fault]:
