@@ -9,4 +9,7 @@ places                  facts that are told of pods and that no field says
 differences             pairs of pods, and where they differ
 values                  what programs read of their own pod, on both sides
 showing                 for people
+
+Tests: tests/migrate/pods; sides in test_pods.py there, facts and differences in tests/migrate/proof: test_comparison.py and
+test_mutations.py.
 """

@@ -9,4 +9,7 @@ helm.py, chart_values.py    templates of charts, and expressions in them; progra
 square.py               whether the converted kustomization builds what the built one converts to
 argo.py, writing_order.py    sync waves; in which order files are written
 tree_copy.py, worktree.py    the converted copy of a tree; what git knows of it
+
+Tests: tests/migrate/conversion/gitops; overlay_conversion.py, selection.py, copies.py and kustomize.py in test_overlays.py and
+test_convert_overlays.py there.
 """

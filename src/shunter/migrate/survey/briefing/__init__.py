@@ -9,4 +9,6 @@ job_commands   what to type next about one job
 sdk_page       TrainingClient to TrainerClient, call by call
 masking        manifests without credentials, for these pages
 site           all files
+
+Tests: tests/migrate/survey/briefing; facts in test_decision.py, all pages in test_site.py there.
 """
