@@ -41,7 +41,7 @@ class ReplicaSetSpec(Struct, frozen=True):
 
 class ReplicaSetStatus(Status, frozen=True):
     """Pods by how far they are: those that carry the labels of the template, are ready, and have been ready for
-    `minReadySeconds`. `terminating_replicas` are in none of the other counters, and None where nobody has counted them."""
+    `minReadySeconds`. `terminating_replicas` are in none of the other counters, and None where they have not been counted."""
 
     always = ("replicas",)
     replicas: int = 0
@@ -165,7 +165,7 @@ class StatefulSetRollingUpdate(Struct, frozen=True):
 
 
 class StatefulSetUpdateStrategy(Struct, frozen=True):
-    """With `OnDelete` a pod stays as it is until somebody deletes it; only the next one is of the new template."""
+    """With `OnDelete` a pod stays as it is until it is deleted; only the next one is of the new template."""
 
     type: str = "RollingUpdate"
     rolling_update: StatefulSetRollingUpdate | None = None
@@ -226,7 +226,7 @@ class StatefulSet(Struct, frozen=True):
 
 
 class DaemonSetUpdateStrategy(Struct, frozen=True):
-    """With `OnDelete` pods are replaced only when somebody deletes them. By default one node at a time may be without its pod."""
+    """With `OnDelete` pods are replaced only when they are deleted. By default one node at a time may be without its pod."""
 
     type: str = "RollingUpdate"
     rolling_update: RollingUpdate = RollingUpdate(max_unavailable=1)

@@ -1,6 +1,6 @@
 """Views of core objects, with only the fields that are used here. A cached pod stays under 5 KB this way.
 
-A further field is added here; nobody decodes a pod a second way.
+A further field is added here: pods are decoded in one place only.
 """
 
 from datetime import datetime
@@ -53,7 +53,7 @@ class RunningState(Struct, frozen=True):
 
 
 class ContainerState(Struct, frozen=True):
-    """At most one of the three; none means that the container waits and nobody has said why."""
+    """At most one of the three; none means that the container waits for an unknown reason."""
 
     waiting: WaitingState | None = None
     running: RunningState | None = None

@@ -107,7 +107,7 @@ class StartupPolicy(Struct, frozen=True):
 
 
 class Coordinator(Struct, frozen=True):
-    """The pod whose host name all pods are told."""
+    """The pod whose host name is in an annotation of all pods."""
 
     replicated_job: Annotated[str, REQUIRED, doc("Its replicated job.")] = ""
     job_index: Annotated[int, doc("Index of its Job.")] = 0

@@ -163,7 +163,7 @@ def annotations_of(obj: Json) -> dict[str, str]:
 
 def grace_period(seconds: int) -> timedelta:
     """As Go counts it, in nanoseconds of 64 bits: what is beyond 292 years comes round, and the deletionTimestamp that a real API
-    server gives such a pod is a moment that nobody asked for."""
+    server gives such a pod is a moment that was not requested."""
     nanoseconds = (seconds * 10**9 + 2**63) % 2**64 - 2**63
     return timedelta(microseconds=nanoseconds // 1000)
 

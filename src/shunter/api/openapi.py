@@ -42,7 +42,7 @@ def cel(*rules: tuple[str, str]) -> Meta:
 
 
 def list_map(*keys: str, **keywords: Any) -> Meta:
-    """A list whose items are told apart by these keys (merge by key, duplicates refused)."""
+    """A list whose items are identified by these keys (merge by key, duplicates refused)."""
     return Meta(extra_json_schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys), **keywords})
 
 

@@ -23,7 +23,7 @@ class DisruptionBudgetStatus(Struct, frozen=True):
 
     observed_generation: int = 0
     disrupted_pods: dict[str, datetime] = {}
-    """Pods that were evicted and whose deletion nobody has seen yet."""
+    """Pods that were evicted and whose deletion has not been seen yet."""
     disruptions_allowed: int = 0
     current_healthy: int = 0
     desired_healthy: int = 0

@@ -145,7 +145,7 @@ class LenientLoader(yaml.CSafeLoader):
 
 
 class Loader(LenientLoader):
-    """Refuses keys that stand twice: whoever wrote them meant both, and readers disagree about which one counts."""
+    """Refuses keys that stand twice: both were meant, and readers disagree about which one counts."""
 
     def __init__(self, stream: Text) -> None:
         super().__init__(stream)

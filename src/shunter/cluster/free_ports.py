@@ -34,9 +34,9 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def free_port(host: str = "127.0.0.1", taken: Collection[int] = (), among: Sequence[int] = BELOW_EPHEMERAL) -> int:
-    """A port that nobody uses, by chance, so that two who ask at once hardly get the same; none of those taken.
+    """A port that is not used, by chance, so that two who ask at once hardly get the same; none of those taken.
 
-    It stays free until somebody asks for exactly this one. Where none of 1,000 is free, or the system gives them to outgoing
+    It stays free until a program asks for exactly this one. Where none of 1,000 is free, or the system gives them to outgoing
     connections, it is one of the system's choice.
     """
     for _ in range(0 if _is_ephemeral(among) else 1000):

@@ -1,7 +1,7 @@
 """Building and removing the environments that stand for images (`node.content.image_environments` has their layout).
 
-A build is complete before anything names it: whoever is killed in between leaves a directory that the next change removes. The
-build before the present one is kept until then: pods may still run in it.
+A build is complete before anything names it: a process that is killed in between leaves a directory that the next change removes.
+The build before the present one is kept until then: pods may still run in it.
 """
 
 from __future__ import annotations

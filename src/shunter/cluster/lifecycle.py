@@ -32,7 +32,7 @@ READY_SECONDS = 60.0
 WARM = "--warm"
 DEFAULT_BACKOFF_LIMIT = 3
 """Restarts that a v1 job without a backoffLimit gets. Upstream's default is unlimited; on one machine a script that cannot work
-should fail its job while somebody is looking."""
+should fail its job while a user is looking."""
 
 
 class Options(NamedTuple):
@@ -63,7 +63,7 @@ class Options(NamedTuple):
 
 
 class StartedCluster(NamedTuple):
-    """A cluster that answers. `already` when somebody had started it before."""
+    """A cluster that answers. `already` when it was running before."""
 
     state: StateDir
     record: Record

@@ -38,12 +38,12 @@ def pod_address(port: int) -> str:
 
 
 def is_own(address: str) -> bool:
-    """Whether an address that pods were told is that of a cluster's own server."""
+    """Whether an address in the variables of pods is that of a cluster's own server."""
     return address.startswith(f"http://{NAME}:")
 
 
 def own_address(address: str) -> str:
-    """An address that pods were told, as this machine reaches it: for a browser. Others stay as they are."""
+    """An address in the variables of pods, as this machine reaches it: for a browser. Others stay as they are."""
     return address.replace(f"//{NAME}:", f"//{HOST}:", 1)
 
 

@@ -38,7 +38,7 @@ def start(state: StateDir) -> None:
                 mark_log(state, mlflow_server.CHILD)
                 launch["children"].insert(0, mlflow_server.child(state, record.mlflow))
                 write_private(state.launch, msgspec.json.encode(launch))
-        # Also if it stands there already: whoever wrote it may have been killed before this.
+        # Also if it stands there already: the process that wrote it may have been killed before this.
         os.kill(record.supervisor, signal.SIGUSR1)
     context = ssl.create_default_context()
     before = record.restarts.get(mlflow_server.CHILD, 0)

@@ -103,7 +103,7 @@ class StateDir(NamedTuple):
 
     @property
     def checkpoints(self) -> Path:
-        """NAMESPACE/JOB below it: where jobs made by `shunter run PROGRAM` keep checkpoints. Kept until somebody removes them."""
+        """NAMESPACE/JOB below it: where jobs made by `shunter run PROGRAM` keep checkpoints. Kept until they are removed."""
         return self.root / "checkpoints"
 
     @property

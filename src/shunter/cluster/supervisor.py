@@ -35,7 +35,7 @@ RECORD_RETRY_SECONDS = 1.0
 
 
 def main(state_dir: str) -> int:
-    """The exit status: 1 when another supervisor has the lock, else 0 once this one was told to stop or the directory is gone."""
+    """The exit status: 1 when another supervisor has the lock, else 0 once this one was stopped or the directory is gone."""
     with open(os.path.join(state_dir, "lock"), "ab") as lock:
         if not take(lock.fileno()):
             print(f"another supervisor runs on {state_dir}", file=sys.stderr)
@@ -61,13 +61,13 @@ def is_of(lock: int, state_dir: str) -> bool:
         found = os.stat(os.path.join(state_dir, "lock"))
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError:  # not to be told now
+    except OSError:  # unknown for now
         return True
     return os.path.samestat(found, os.fstat(lock))
 
 
 def supervise(state_dir: str, lock: int) -> int:
-    """Returns 0 once it was told to stop or the state directory is gone; in the first case after the teardown."""
+    """Returns 0 once it was stopped or the state directory is gone; in the first case after the teardown."""
     signals = [signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGUSR1]
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     launch = described(state_dir)
@@ -200,13 +200,13 @@ def die_with(supervisor: int) -> None:
     os.setsid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != supervisor:  # it died between fork and prctl: nobody would ever stop us
+        if os.getppid() != supervisor:  # it died between fork and prctl: nothing would ever stop us
             os._exit(1)
 
 
 def recorded(state_dir: str, launch: dict[str, Any], children: list[Child]) -> bool:
     """Writes cluster.json if it says something else; False where that is not possible now (a full disk): what runs is more than
-    what is said of it, but nobody should read of a process that is gone."""
+    what is said of it, but a process that is gone should not be shown."""
     record = dict(launch["record"])
     record["supervisor"] = os.getpid()
     record["children"] = {child.name: child.process.pid for child in children if child.process}

@@ -43,7 +43,7 @@ def _always() -> bool:
 
 @contextlib.contextmanager
 def _end_of(pid: int) -> Iterator[Callable[[], bool]]:
-    """Tells whether a process has ended, also one that nobody has waited for. Where the system cannot tell, always."""
+    """Whether a process has ended, also one that was not waited for. True where the system cannot say."""
     descriptor = -1
     with contextlib.suppress(ProcessLookupError):
         descriptor = os.pidfd_open(pid) if sys.platform == "linux" else -1

@@ -21,7 +21,7 @@ class Target(NamedTuple):
     embedded: StateDir | None
     server: str
     is_default: bool = False
-    """Whether nobody named it."""
+    """Whether it is the default, which was not named."""
     connection: Connection | None = None
     """What the client was made of, for what speaks more than HTTP."""
 

@@ -12,7 +12,7 @@ streams.py        a part completed from a stream; files.py: names of files, chec
 progress.py       lines about how far it is; reporting.py sends them to the status server
 __main__.py       the last line of a fetch that fails, and its exit code
 
-What to fetch and as whom is told by the environment, as Kubeflow Trainer's initializers are told. What is there already is
+What to fetch, and with which credentials, is in the environment, as for Kubeflow Trainer's initializers. What is there already is
 not fetched again, what was begun is resumed, every file is checked. Needs nothing of the cluster and, but for the errors, no
 other room of this package.
 

@@ -24,7 +24,7 @@ LAST_WORDS = Path("/dev/termination-log")
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0 when all is there, else that of the error, which is told in one last line without credentials."""
+    """The exit code: 0 when all is there, else that of the error, which is printed in one last line without credentials."""
     parser = argparse.ArgumentParser(prog="python -m shunter.initializers", description="Fetches a dataset or a model.")
     parser.add_argument("role", choices=tuple(DIRECTORIES))
     parser.add_argument("directory", nargs="?", type=Path, help="default: /workspace/dataset or /workspace/model")

@@ -21,7 +21,7 @@ _PREFIX = "KUBEFLOW_TRAINER_SERVER"
 
 
 def reporter(environment: Mapping[str, str]) -> Report:
-    """Sends what it is told; does nothing in a pod that was told of no server."""
+    """Sends reports; does nothing in a pod without the address of a server."""
     url, token, authority = (environment.get(f"{_PREFIX}_{name}", "") for name in ("URL", "TOKEN", "CA_CERT"))
     if not url or not token:
         return lambda percentage, left: None

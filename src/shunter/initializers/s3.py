@@ -31,7 +31,7 @@ from shunter.initializers.streams import OpenedStream, resume
 
 SECONDS = 60.0
 UNSAID = "us-east-1"
-"""Where boto3 asks S3 when nobody names a region; for roles it has no such place."""
+"""Where boto3 asks S3 when no region is named; for roles it has no such place."""
 
 _MD5 = re.compile(r'"?([0-9a-f]{32})"?')
 _CHECKSUMS = {"ChecksumSHA256": "sha256", "ChecksumSHA1": "sha1", "ChecksumCRC32": "crc32"}

@@ -26,10 +26,10 @@ class Settings:
     uri: str
     """With neither user nor password: those are credentials."""
     ignore_patterns: tuple[str, ...] | None = None
-    """None when nobody said."""
+    """None if it is not set."""
     endpoint: str = ""
     region: str = ""
-    """Of an S3 store; empty when nobody said."""
+    """Of an S3 store; empty if it is not set."""
     role_arn: str = ""
     access_token: str = field(default="", repr=False)
     access_key_id: str = field(default="", repr=False)

@@ -1,6 +1,6 @@
 """Applies an installation to a cluster: in order, idempotent, saying what it changes, taking away what it no longer wants.
 
-Thin: what is wanted comes from manifests.py, what becomes of an object is told by changes.py. A run that failed half-way is
+Thin: manifests.py has the desired objects, changes.py decides what becomes of each. A run that failed half-way is
 completed by running it again.
 """
 

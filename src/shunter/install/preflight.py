@@ -1,4 +1,4 @@
-"""What must hold before anything is written: nobody else looks after these objects, JobSet is there, we have the permissions."""
+"""What must hold before anything is written: no other tool manages these objects, JobSet is there, we have the permissions."""
 
 from __future__ import annotations
 

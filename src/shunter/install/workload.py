@@ -46,7 +46,7 @@ CONTAINER_SECURITY: Json = {
 
 
 def namespace() -> When:
-    """The Namespace, where `namespace.create`; its Pod Security level `restricted` is enforced, and told in audits and
+    """The Namespace, where `namespace.create`; its Pod Security level `restricted` is enforced, and reported in audits and
     warnings."""
     levels = {f"pod-security.kubernetes.io/{mode}": PRIVATE for mode in ("enforce", "audit", "warn")}
     return When(On("namespace.create"), obj(NAMESPACES, InstallationNamespace(), labels=levels))

@@ -53,7 +53,7 @@ class WriteOptions(TypedDict, total=False):
     """Whether the server only says what would come of it."""
     field_validation: FieldValidation
     """Whether fields that the server does not know are refused. They are dropped by default (with `apply` the server decides):
-    `Warn`, a server's own default, takes it a tenth longer for a pod, and its answer is a header that nobody reads here."""
+    `Warn`, a server's own default, takes it a tenth longer for a pod, and its answer is a header that is not read here."""
     field_manager: str
     """Who writes, in managedFields; the client's own unless set."""
 

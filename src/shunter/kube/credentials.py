@@ -73,7 +73,7 @@ class StaticCredentials:
 
 
 class TokenFile:
-    """A bearer token that somebody else renews in a file, as the kubelet does for service accounts. While the file cannot be
+    """A bearer token that is renewed in a file by others, as the kubelet does for service accounts. While the file cannot be
     read, the token that was there goes on until the server refuses it."""
 
     def __init__(self, path: Path, token: str = "") -> None:
@@ -119,7 +119,7 @@ class TokenFile:
 
 
 class CertificateFiles:
-    """A client certificate that somebody else renews in files, besides fixed headers."""
+    """A client certificate that is renewed in files by others, besides fixed headers."""
 
     def __init__(self, certificate: Callable[[], bytes], key: Callable[[], bytes], headers: Headers = ()) -> None:
         """`certificate` and `key` read what is there now, and raise ShunterError when they cannot."""

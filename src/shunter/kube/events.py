@@ -279,7 +279,7 @@ class EventRecorder:
         }
 
     def _lost(self, note: Note, error: ApiError) -> None:
-        # An object in a namespace that is being deleted gets no events; that is nobody's problem.
+        # An object in a namespace that is being deleted gets no events; that is no fault.
         level = log.debug if isinstance(error, Forbidden | NotFound) and "terminat" in error.message else log.warning
         level("An event about %s %s was not recorded: %s", note.regarding.resource.kind, note.regarding.name, error.message)
 

@@ -32,7 +32,7 @@ class Address(NamedTuple):
 
 def parse_address(text: str) -> Address | None:
     """`:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` and empty text mean not at all. InputError for anything else, also for an
-    address of IPv6 without brackets: which of its colons begins the port is not to be told."""
+    address of IPv6 without brackets: which of its colons begins the port is ambiguous."""
     if text in ("", "0"):
         return None
     written, colon, port = text.rpartition(":")

@@ -104,7 +104,7 @@ class ExecVariable(msgspec.Struct, frozen=True):
 
 
 class Exec(msgspec.Struct, frozen=True, rename="camel"):
-    """The plugin that gives a user's identity; `install_hint` is told when it cannot be started, or exits with an error."""
+    """The plugin that gives a user's identity; `install_hint` is printed when it cannot be started, or exits with an error."""
 
     command: str
     api_version: str

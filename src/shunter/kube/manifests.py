@@ -65,7 +65,7 @@ class Manifest(NamedTuple):
 
     def line_of(self, path: tuple[str | int, ...], *, or_parent: bool = False) -> int | None:
         """The line of a field as it was written; of the nearest field around it, with `or_parent`, where it was not. None when
-        that cannot be told."""
+        that is unknown."""
         if self.document is None:
             return None
         steps, mark, _ = followed(self.document.node, (*self.within, *path))

@@ -1,4 +1,4 @@
-"""Asking an API server about somebody else's bearer token: whose it is, and what they may do."""
+"""Asking an API server about the bearer token of another client: whose it is, and what they may do."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def access_review(user: User, attributes: Json) -> Json:
 
 
 def unverified_claims(token: str) -> Json:
-    """What a JSON web token says of itself; nobody here has checked its signature. Empty for what is none, also for one that is
+    """What a JSON web token says of itself; its signature is not checked here. Empty for what is none, also for one that is
     nested without end."""
     try:
         body = token.split(".")[1]

@@ -1,5 +1,5 @@
 """What the API server's schema of a kind says: whether it has a field (what is not ours differs from release to release), and
-which name somebody may have meant who wrote an unknown one.
+which name was probably meant by an unknown one.
 
 Read from /openapi/v3, which everybody who is authenticated may read (ClusterRole system:discovery).
 """

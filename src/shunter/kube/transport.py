@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 MAX_REQUESTS = 64
-"""Requests in flight per transport, unless told otherwise; watches and log streams do not count."""
+"""Requests in flight per transport, by default; watches and log streams do not count."""
 
 REQUEST_TIMEOUT = 60.0
 """Seconds for one request with a body in the answer; kube-apiserver itself gives up after 60."""
@@ -72,7 +72,7 @@ class InnerTransport:
         return self._inner.stream(method, path, params=params, headers=headers)
 
     async def close(self) -> None:
-        """Closes the inner transport, whoever else uses it."""
+        """Closes the inner transport, even if others use it."""
         await self._inner.close()
 
 

@@ -50,7 +50,7 @@ async def follow(
     now = asyncio.get_running_loop().time
     silent_since = 0.0
     reported_away: bool | None = None
-    """Whether the silence that was told last is one without answers; None while none was told."""
+    """Whether the silence that was reported last is one without answers; None while none was reported."""
     last: dict[str, Json | None] = {item["metadata"]["uid"]: item if keeps_objects else None for item in known}
     while True:
         try:

@@ -79,7 +79,7 @@ async def _running(client: Client, job: Json) -> list[Json]:
 
 async def delete_leftovers(client: Client, namespace: str, name: str, digest: str = "", *, notify: Callable[[str], None]) -> int:
     """Deletes ConfigMaps that hold the code of a job of this name, and its own TrainingRuntime, if no job owns them: `run` was
-    killed before it came to that. Returns how many; what may not be looked for is not counted, and the user told."""
+    killed before it came to that. Returns how many; what may not be looked for is not counted, but reported."""
     code = await _counted("code", name, tidy(client, namespace, names={name}, digests={digest} if digest else ()), notify)
     return code + await _counted("a runtime", name, tidy_runtimes(client, namespace, names={name}), notify)
 
@@ -149,15 +149,15 @@ async def descends(client: Client, obj: Json, family: dict[str, bool]) -> bool:
 async def _report_wait(client: Client, resource: Resource, job: Json, notify: Callable[[str], None], *, now: bool) -> None:
     """Tells what keeps the job there, and again when that is something else."""
     metadata = job["metadata"]
-    told = ""
+    shown = ""
     await asyncio.sleep(QUIET_SECONDS)
     while True:
         with contextlib.suppress(ApiError):
             present = await client.get(resource, metadata["name"], metadata["namespace"])
             pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
             subject, text = waits_for(present, pods, datetime.now(UTC), now=now)
-            if subject != told:
-                told = subject
+            if subject != shown:
+                shown = subject
                 notify(text)
         await asyncio.sleep(LOOK_SECONDS)
 

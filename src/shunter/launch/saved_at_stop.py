@@ -42,8 +42,8 @@ class StoppedCheckpoints(Struct, frozen=True):
 def read_saved(job: Json, words: str, *, on_this_machine: bool) -> StoppedCheckpoints:
     """What is known now, of a job as it was last and the words of its program."""
     place = checkpoint_location(job)
-    told = progress(job)
-    reported = told.checkpoint if told is not None else None
+    newest = progress(job)
+    reported = newest.checkpoint if newest is not None else None
     if place is None or place.directory is None or not on_this_machine:
         return StoppedCheckpoints(place, words=words, reported=reported)
     return StoppedCheckpoints(place, saved_steps(place.directory), is_read=True, words=words, reported=reported)
@@ -51,7 +51,7 @@ def read_saved(job: Json, words: str, *, on_this_machine: bool) -> StoppedCheckp
 
 def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:
     """`train: stopped, saved step 411`, by what is surest; empty where nothing says that the job saves anything. `asked` is when
-    it was told to stop."""
+    it received SIGTERM."""
     name, place = job["metadata"]["name"], saved.place
     complete = [step for step in saved.steps if step.is_complete]
     said = saved_step(saved.words)

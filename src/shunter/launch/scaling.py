@@ -120,7 +120,7 @@ async def wait_scaled(client: Client, job: Json, nodes: int, notify: Callable[[s
     name, namespace = metadata["name"], metadata["namespace"]
     counts = desired_counts(job, await runtime_in_use(client, job), nodes)
     clock = asyncio.get_running_loop().time
-    begun, told = clock(), False
+    begun, is_reported = clock(), False
     while True:
         try:
             job = _named(await client.get(TRAIN_JOBS, name, namespace))
@@ -141,8 +141,8 @@ async def wait_scaled(client: Client, job: Json, nodes: int, notify: Callable[[s
                 f"{STOP_SECONDS:.0f} s.",
                 "Check that it is Shunter's operator, of this release: shunter install --dry-run",
             )
-        if not told and clock() - begun > QUIET_SECONDS:
-            told = True
+        if not is_reported and clock() - begun > QUIET_SECONDS:
+            is_reported = True
             if pods := await _pods(client, job):
                 notify(f"waiting for {', '.join(pods)} to terminate; they may save first")
         await asyncio.sleep(LOOK_SECONDS)

@@ -164,7 +164,8 @@ def tracked_run(job: Json) -> TrackedRun | None:
 
 
 def browser_address(uri: str) -> str:
-    """An address that pods were told, as a browser on this machine reaches it; it knows no Services of an embedded cluster."""
+    """An address in the variables of pods, as a browser on this machine reaches it; it knows no Services of an embedded
+    cluster."""
     return mlflow_server.own_address(uri)
 
 

@@ -5,7 +5,7 @@ Never imports shunter.cluster: the operator must not know what kind of cluster i
 training/, trainer/    kubeflow.org/v1; trainer.kubeflow.org
 causes/                why a job does not train, from what is seen of it
 rank_failures.py       which ends of pods are failures of ranks, and the record of them (`rankFailures`)
-deleted_pods.py        when deleted pods were told to end: what is no failure
+deleted_pods.py        when pods were deleted: what ended because of that is no failure
 ended_pods.py          which pods ended first; diagnosis.py: what went wrong, in whose words
 overview.py            state, ranks and times of a job of any kind in one row; native_jobs.py: the same of Indexed Jobs
 training_progress.py   steps, time left and warnings of what a program reported; restarts.py: how often all pods were recreated

@@ -1,7 +1,7 @@
 """Remembers when the deletion of pods was requested.
 
 The kubelet's final deletion of a pod, without a grace period, moves deletionTimestamp (BeforeDelete of Kubernetes 1.36). Without
-the first one, containers that ended because of the deletion could not be told from those that failed before it.
+the first one, containers that ended because of the deletion could not be distinguished from those that failed before it.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def exception_line(lines: Sequence[str]) -> str:
 
 
 def without_launcher(lines: Sequence[str]) -> Sequence[str]:
-    """What the program wrote before torchrun told of its end; all where it wrote nothing, or did not run under torchrun. What
+    """What the program wrote before torchrun reported its end; all where it wrote nothing, or did not run under torchrun. What
     follows a failure that torchrun answered with a restart is the program's own."""
     end = next((number for number in range(len(lines) - 1, 0, -1) if LAUNCHER_LINE.search(lines[number])), len(lines))
     return lines[:end] if any("ChildFailedError" in line for line in lines[end:]) else lines
@@ -172,7 +172,7 @@ def exception_name(line: str) -> str:
 
 
 KILLED = (137, 143)
-"""Exit codes of containers that were told to end (SIGKILL, SIGTERM). Times have whole seconds: in the second of a failure these
+"""Exit codes of containers that received SIGKILL or SIGTERM. Times have whole seconds: in the second of a failure these
 are its victims."""
 BENIGN_WAITS = ("ContainerCreating", "PodInitializing")
 

@@ -1,9 +1,9 @@
 """Whether a TrainJob is suspended only because `shunter scale` was interrupted. Pure; input is plain JSON.
 
 A TrainJob's numNodes changes only while it is suspended: one write of `scale` suspends it and sets the number, the next
-resumes it. The first leaves a mark, so that after a kill between the two a job that is to be resumed can be told from one that
-its owner, or a queue, has suspended. The mark is the generation of the spec that was written with it: any other change of the
-spec makes it void.
+resumes it. The first leaves a mark, so that after a kill between the two a job that is to be resumed differs from one that its
+owner, or a queue, has suspended. The mark is the generation of the spec that was written with it: any other change of the spec
+makes it void.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What programs of the shipped runtimes need, for whoever finds them missing in an image. Pure.
+"""What programs of the shipped runtimes need, for errors about images that lack them. Pure.
 
 Shown beside the failure (`describe`, `run`), and in docs/causes.md.
 """

@@ -325,7 +325,7 @@ def _place(uid: str, container: str) -> str:
 
 
 def _order(failure: RankFailure) -> tuple[float, bool, str, str, int]:
-    """In the second of a failure what was told to end is its victim."""
+    """In the second of a failure what received SIGTERM or SIGKILL is its victim."""
     ended = failure.time.timestamp() if failure.time else float("inf")
     return ended, failure.exit_code in KILLED, failure.pod, failure.container, failure.restart
 

@@ -1,8 +1,8 @@
 """Keeps three things in step: what is registered with the API server, what it trusts there, and which certificate is served.
 
 Each look repairs what it finds, so it does not matter who changed it or who was killed in between. The order inside a look
-matters: configurations are read before the certificate and written with what was read as precondition. So nobody writes a trust
-into them that is older than they are, and nobody serves what the others have not been told of.
+matters: configurations are read before the certificate and written with what was read as precondition. So no
+replica writes trust into them that is older than they are, and none serves a certificate that the others do not know.
 """
 
 from __future__ import annotations

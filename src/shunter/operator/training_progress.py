@@ -1,6 +1,6 @@
 """How far a training is, by what its program reports to the status server: `status.trainerStatus` of a TrainJob. Pure.
 
-Metrics of these names are understood; whoever reports others loses nothing, they stay in the status:
+Metrics of these names are understood; others stay in the status as they are:
 
 | metric              | value                                          |
 |---------------------|------------------------------------------------|
@@ -28,7 +28,7 @@ STALE = timedelta(minutes=2)
 SILENT = timedelta(minutes=10)
 """Without a report for so long a program may hang; a long evaluation or compilation takes less."""
 MISSED_CHECKPOINTS = 3
-"""So many are missing before somebody should look: one may be under way, and one may have been skipped for it."""
+"""So many are missing before it is reported: one may be under way, and one may have been skipped for it."""
 
 
 class Checkpoint(Struct, frozen=True):

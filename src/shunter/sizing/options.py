@@ -48,7 +48,7 @@ class SizeOptions:
     """Shard within a node and replicate over nodes, where else FSDP shards over all GPUs."""
     lora_rank: int = 16
     tokens: int = 10**9
-    """How many the time is told for."""
+    """Tokens of the training, for the estimate of its time."""
     nodes: int = 0
     """Exactly so many; 0: as few as fit, at most MOST_NODES."""
 

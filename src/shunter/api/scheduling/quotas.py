@@ -68,7 +68,7 @@ def used(quota: Json, resource: Resource, objects: Iterable[Json], names: Iterab
 
 
 def resource_of(name: str) -> Resource | None:
-    """What a name of a quota counts: a resource of the core group; None for other `count/...` and for what nobody counts."""
+    """What a name of a quota counts: a resource of the core group; None for other `count/...` and for what is not counted."""
     plural = name.removeprefix("count/")
     if plural == PODS.plural or name.startswith("limits.") or name in _NATIVE:
         return PODS

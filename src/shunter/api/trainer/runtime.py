@@ -91,7 +91,7 @@ class FluxPolicy(Struct, frozen=True):
 
 
 class MLPolicy(Struct, frozen=True):
-    """At most one framework, as the schema demands; without one the nodes are told nothing of each other."""
+    """At most one framework, as the schema demands; without one the nodes get no variables about each other."""
 
     num_nodes: Annotated[int | None, INT32, doc("Training nodes when the TrainJob does not say. 1 by default.")] = None
     torch: Annotated[TorchPolicy | None, doc("Set up torchrun.")] = None
@@ -126,7 +126,7 @@ class VolcanoPolicy(Struct, frozen=True):
 
 
 class PodGroupPolicy(Struct, frozen=True):
-    """Which gang scheduler is told that all pods of a job belong together; the pods' own `schedulerName` says who places them."""
+    """Which gang scheduler places all pods of a job together; the pods' own `schedulerName` says who places them."""
 
     coscheduling: Annotated[CoschedulingPolicy | None, doc("Use the coscheduling plugin of scheduler-plugins.")] = None
     volcano: Annotated[VolcanoPolicy | None, doc("Use Volcano.")] = None

@@ -70,8 +70,8 @@ def _initializer_fault(template: Json, name: str, section: str) -> str:
 
 
 def account_warnings(job: TrainJob, template: Json) -> list[str]:
-    """Accounts that the runtime's own template names. They are of the job's namespace, and nobody makes them: without one its
-    pods are never made, which only an event of a Job tells."""
+    """Accounts that the runtime's own template names. They are of the job's namespace, and are not created for it: without one
+    its pods are never made, which only an event of a Job tells."""
     named: dict[str, list[str]] = {}
     for replicated_job in templates.replicated_jobs(template):
         pods = templates.pod_spec(replicated_job)

@@ -57,7 +57,7 @@ class RunPolicy(Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        """Whether this operator reconciles the job, and nobody else."""
+        """Whether this operator reconciles the job, and not another controller."""
         return self.managed_by in (None, MANAGED_BY_US)
 
 

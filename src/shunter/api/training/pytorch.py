@@ -22,7 +22,7 @@ class RendezvousSetting(Struct, frozen=True):
 
 
 class ElasticPolicy(Struct, frozen=True):
-    """What torchrun is told when the number of workers may change (torchrun's own option names)."""
+    """The options of torchrun when the number of workers may change (torchrun's own option names)."""
 
     min_replicas: Annotated[int | None, INT32, doc("Minimum number of workers; maxReplicas when absent.")] = None
     max_replicas: Annotated[int | None, INT32, doc("Maximum number of workers; minReplicas when absent.")] = None

@@ -1,5 +1,5 @@
-"""Pods that are deleted before they have a node, and that somebody keeps, as a Job does until it has counted them: no node says
-that they have ended (kube-controller-manager: pod garbage collection, which looks every 20 seconds)."""
+"""Pods that are deleted before they have a node, and that a finalizer keeps, as a Job does until it has counted them: no node
+says that they have ended (kube-controller-manager: pod garbage collection, which looks every 20 seconds)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import NOTHING, Patch, Plan, Ref
 
 WAIT_SECONDS = 20.0
-"""Until then whoever keeps the pod may let go of it as it is."""
+"""Until then the finalizer may be removed from the pod as it is."""
 
 
 def register(manager: Manager) -> None:

@@ -35,7 +35,7 @@ class Descriptor:
         return b""
 
     async def write(self, data: bytes) -> None:
-        """Returns once all of it is written. Raises OSError when nobody reads it (any more)."""
+        """Returns once all of it is written. Raises OSError without a reader."""
         loop = asyncio.get_running_loop()
         rest = memoryview(data)
         while rest:

@@ -102,7 +102,7 @@ class NodeDirectory(NamedTuple):
 
     @property
     def api_server_file(self) -> Path:
-        """The port on which pods find the API server, kept since pods that run were told of it."""
+        """The port on which pods find the API server, kept since pods that run use it."""
         return self.path / "api-server.json"
 
     @property

@@ -70,10 +70,10 @@ class Node:
 
     `level` forces one; None takes the best this machine allows. `address` is where the API server reaches us, and what pods see
     as the host's address; `api_server` is where we reach the server; `port` 0 is one of the system's choosing. `allocatable` is
-    what the scheduler is told, if that is not the machine's `capacity`. With `strict_resources` the scheduler keeps pods that ask
-    for too much away, so nobody is warned. `max_restart_period` is in seconds.
-    A `guest` is a node in the cluster of others: it carries the taint. `external_services` are reachable for pods
-    outside of their network. `warm_modules` are what containers need not import again (docs/warm-start.md).
+    what the scheduler counts with, if that is not the machine's `capacity`. With `strict_resources` the scheduler keeps pods that
+    ask for too much away, so there is no warning. `max_restart_period` is in seconds. A `guest` is a node in the cluster of
+    others: it carries the taint. `external_services` are reachable for pods outside of their network. `warm_modules` are what
+    containers need not import again (docs/warm-start.md).
     """
 
     def __init__(
@@ -263,7 +263,7 @@ class Node:
             log.error("Pod %s: its worker failed", pod.title, exc_info=error)
 
     def _unfinished(self) -> Iterable[PodWorker]:
-        """Of pods that have names and a network. Many more may be there that have ended, until somebody deletes them."""
+        """Of pods that have names and a network. Many more may be there that have ended, until they are deleted."""
         return (worker for worker in self._workers.values() if not worker.is_finished)
 
     # Names.

@@ -141,7 +141,7 @@ async def serve_pods(client: Client, node: Node, options: NodeOptions) -> None:
 
 
 async def drain_as_node(client: Client, node: Node, name: str) -> None:
-    """Drains while this process is the node, since nobody else is: pods need one to end."""
+    """Drains while this process is the node, since no other is: pods need one to end."""
     running = asyncio.ensure_future(node.run())
     draining = asyncio.ensure_future(_drained(client, node, name))
     try:
@@ -202,7 +202,7 @@ def allocatable_amounts(text: str, capacity: dict[str, Fraction], *, strict: boo
 
 
 def own_address(api_server: HostPort) -> str:
-    """The address of this machine on the way to the API server: that is where the server finds us, unless told otherwise.
+    """The address of this machine on the way to the API server: that is where the server finds us, by default.
     Raises EnvironmentProblem when there is no way."""
     try:
         (family, kind, _, _, target), *_ = socket.getaddrinfo(*api_server, type=socket.SOCK_DGRAM)
@@ -231,7 +231,7 @@ def serving_certificate(directory: Path | None, name: str, address: str) -> KeyP
     certificate, key = directory / "tls.crt", directory / "tls.key"
     try:
         pair = KeyPair(certificate.read_bytes(), key.read_bytes())
-        # Without a password: nobody is there to type one.
+        # Without a password: there is no one to type it.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except ssl.SSLError as error:
         raise InputError(f"--tls-cert-dir {directory}: tls.crt and tls.key are no certificate and its key: {error}.") from error

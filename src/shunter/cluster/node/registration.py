@@ -84,7 +84,7 @@ def node_body(description: Description) -> Json:
 
 def refusal(spec: Json) -> str:
     """Why a pod of this spec does not run on a node with our taint; empty when it does. The scheduler sends those that tolerate
-    every taint, too: agents of other nodes (DaemonSets), which nobody wants to run as processes of this machine."""
+    every taint, too: agents of other nodes (DaemonSets), which are not meant to run as processes of this machine."""
     if any(toleration.get("key") == PROCESS_NODE for toleration in spec.get("tolerations") or ()):
         return ""
     return (

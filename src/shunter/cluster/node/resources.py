@@ -42,8 +42,8 @@ def with_room_for(pods: int, amounts: Capacity) -> dict[str, Fraction]:
 
 
 def amounts_of(container: Json) -> dict[str, str | int | float]:
-    """What one container asks for. Limits count where no request is set; of devices and huge pages, of which nobody gets more
-    than was set aside, the limits count, which requests may only repeat."""
+    """What one container asks for. Limits count where no request is set; of devices and huge pages, of which no container gets
+    more than was set aside, the limits count, which requests may only repeat."""
     resources = container.get("resources") or {}
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     return {**limits, **requests, **{name: amount for name, amount in limits.items() if not may_overcommit(name)}}

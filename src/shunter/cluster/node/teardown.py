@@ -61,7 +61,7 @@ def kill_pod(pod: PodDirectory) -> None:
     deadline = time.monotonic() + _KILL_SECONDS
     for path in running:
         while _is_supervised(path) and time.monotonic() < deadline:
-            # The FIFO answers only "is somebody there"; there is no descriptor to wait on without becoming a reader.
+            # The FIFO answers only whether there is a reader; there is no descriptor to wait on without becoming a reader.
             time.sleep(0.005)
 
 

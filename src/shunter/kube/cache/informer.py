@@ -1,7 +1,7 @@
 """A store that follows one kind, and tells its handlers about every difference: all controllers read through informers.
 
 Handlers are called in the event loop, must not wait, and get (old, new), where None means that the object was not, or is no more,
-there. What a list finds to be gone is told like a deletion that was watched.
+there. What a list finds to be gone is passed on like a deletion that was watched.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Controller(Generic[Observed]):
     async def _failed(self, key: Key, observed: Observed, failure: Failure) -> Result:
         self.queue.add_rate_limited(key)
         if failure.reason == "Conflict":
-            # Somebody else wrote first: look again, nothing is wrong.
+            # Another client wrote first: look again, nothing is wrong.
             log.debug("%s: %s: %s", self.name, key, failure.message)
             return "requeue"
         log.warning("%s: %s: %s: %s", self.name, key, failure.reason or failure.code, failure.message)

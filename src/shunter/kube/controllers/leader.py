@@ -203,7 +203,7 @@ class LeaderElection:
         return self._clock() >= self._runs_out_at()
 
     def _runs_out_at(self) -> float:
-        """When the lease is free if nobody renews it, by this process's clock."""
+        """When the lease is free if it is not renewed, by this process's clock."""
         assert self._lease is not None
         return self._seen_at + (self._lease.spec.lease_duration_seconds or 0)
 

@@ -338,7 +338,7 @@ class Manager:
         await asyncio.gather(*(recorder.flush() for recorder in self._recorders.values()))
         if self._election is not None:
             await self._election.release()
-        # Last, when another may lead already: webhooks are called until nobody knows of us any more.
+        # Last, when another may lead already: webhooks are called until no API server knows of us any more.
         await cancelled(background)
         for server in self._servers:
             await server.stop()
@@ -388,7 +388,7 @@ class _Signals:
             try:
                 loop.add_signal_handler(number, self._stop.set)
             except (ValueError, RuntimeError):
-                # Not the main thread: whoever runs us there stops us by the event.
+                # Not the main thread: the caller stops us by the event.
                 return
             self._installed.append(number)
 

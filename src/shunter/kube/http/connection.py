@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
             set_limits(high=TLS_RECORD_BYTES + 1, low=TLS_RECORD_BYTES)
 
     def data_received(self, data: bytes) -> None:
-        """Feeds the parser; reads no further while what came last waits for its reader. Bytes that nobody asked for cut the
+        """Feeds the parser; reads no further while what came last waits for its reader. Bytes without a request cut the
         connection, and a head of more than `HEAD_LIMIT` bytes fails the answer."""
         if not self._is_asking:
             self.abort()
@@ -207,18 +207,18 @@ class Connection(asyncio.Protocol):
         self._fail(error if isinstance(error, OSError) else _hung_up())
 
     def on_message_begin(self) -> None:
-        """Drops the headers of an interim answer (1xx); an answer that nobody asked for makes the connection unusable."""
+        """Drops the headers of an interim answer (1xx); an answer without a request makes the connection unusable."""
         if self._is_asking:
             self.headers = {}
             self._header_count = 0
         else:
-            # Nobody asked for this answer, which came together with the one before: it must not be taken for that, or the next.
+            # No request has this answer, which came together with the one before: it must not be taken for that, or the next.
             self._keeps = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keeps a header under its name in lower case, joined by a comma to an earlier one of that name; not a trailer."""
         if self._has_head:
-            # A trailer, which must not count as said before the body (RFC 9110, 6.5.1), or of an answer that nobody asked for.
+            # A trailer, which must not count as said before the body (RFC 9110, 6.5.1), or of an answer without a request.
             return
         self._header_count += 1
         if self._header_count > HEADER_LIMIT:
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
             self._wake()
 
     def on_body(self, part: bytes) -> None:
-        """Keeps a part of the body for its reader; drops that of an answer that nobody asked for."""
+        """Keeps a part of the body for its reader; drops that of an answer without a request."""
         if not self._is_asking:
             return
         self._body.append(part)

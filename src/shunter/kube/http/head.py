@@ -1,6 +1,6 @@
 """The head of an HTTP/1.1 request: text to a value, or the reason why it is refused. Pure.
 
-Know before changing it: when a server and a proxy before it see other borders between requests, somebody can send requests in
+Know before changing it: when a server and a proxy before it see other borders between requests, a client can send requests in
 another's name. So whatever RFC 9110 and 9112 let a server repair or guess is refused. Where they leave a choice, Go's net/http,
 and so kube-apiserver, was asked; `tests/kube/http/test_head.py` is the table.
 """
@@ -57,7 +57,7 @@ class Head(NamedTuple):
     upgrade: str
     """The protocol that the client asks to speak from here on, or nothing."""
     expects_continue: bool
-    """The client sends its body only once it is told `100 Continue`."""
+    """The client sends its body only after `100 Continue`."""
 
 
 def parsed_head(text: bytes) -> Head:

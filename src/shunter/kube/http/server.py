@@ -1,4 +1,4 @@
-"""An HTTP/1.1 server for many small requests: one task a connection, one write an answer, nothing built that nobody reads.
+"""An HTTP/1.1 server for many small requests: one task a connection, one write an answer, nothing built that is not read.
 
 A request reaches the handler with its whole body. The handler returns a `Response`, or answers by itself, with `Request.stream`
 or `Request.take_over`, and returns None. Know before changing it: every request of the embedded cluster passes here. It stands in

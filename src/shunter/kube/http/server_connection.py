@@ -1,7 +1,7 @@
 """One connection of the HTTP server: bytes in, requests to the handler one after another, answers out.
 
 Know before changing it: one request is read at a time, and while it is answered little more than that is read ahead, so what a
-connection holds is one body. Bytes are looked at once; whoever sends them one by one costs no more than who sends them together.
+connection holds is one body. Bytes are looked at once; bytes that come one by one cost no more than those that come together.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
         self._discards_input = False
         """What comes is dropped."""
         self._is_cut_short = False
-        """The client may be sending what nobody will read."""
+        """The client may be sending what will not be read."""
         self._is_lingering = False
         """All is answered; only what is still being sent is waited for."""
         self.deadline = math.inf
@@ -170,7 +170,7 @@ class Connection(asyncio.Protocol):
 
     def abort(self) -> None:
         """Cuts the connection at once, and gives up its place and what it holds."""
-        # It leaves before asyncio says so: until then nobody else shall be cut in its place.
+        # It leaves before asyncio says so: until then no other connection shall be cut in its place.
         self._unregister()
         if self._transport is not None:
             self._transport.abort()

@@ -23,7 +23,7 @@ _VERSION = "13"
 _CHUNK = 256 * 1024
 _DATA = (Opcode.BINARY, Opcode.TEXT, Opcode.CONT)
 _log = logging.getLogger(f"{__name__}.protocol")
-# Every end of a connection is told at level INFO.
+# Every end of a connection is logged at level INFO.
 _log.setLevel(logging.WARNING)
 
 

@@ -33,7 +33,7 @@ ATTEMPTS = 10
 
 
 class SecretProblem(EnvironmentProblem):
-    """The Secret cannot be used as it is; somebody has to decide about it."""
+    """The Secret cannot be used as it is; an administrator has to decide about it."""
 
 
 class StoredSecret(Struct, frozen=True):
@@ -61,7 +61,7 @@ class CertificateSecret:
         """What is to be served and trusted now, stored. `bundles` is what each client trusts, read before this call: from a
         bundle that is older than the Secret nothing wrong follows, the other way round a client could be made to forget.
 
-        SecretProblem when the Secret belongs to somebody else; ApiError when the server refuses.
+        SecretProblem when the Secret belongs to another owner; ApiError when the server refuses.
         """
         for _ in range(ATTEMPTS):
             secret = await self._read()
@@ -82,7 +82,7 @@ class CertificateSecret:
         raise SecretProblem(f"Secret {self._namespace}/{self._name} changes each time it is to be written.")
 
     def _usable(self, stored: ServingCertificate | None, now: datetime) -> ServingCertificate | None:
-        """What is stored; when that is no good what this replica serves, if that is: nobody then loses trust in the others."""
+        """What is stored; when that is no good what this replica serves, if that is: the others then stay trusted."""
         known = self._known
         is_stored_good = stored is not None and not self._fault(stored, now)
         return stored if is_stored_good or known is None or self._fault(known, now) else known

@@ -1,7 +1,7 @@
 """The life of a serving certificate that several replicas share, and that clients must never see one without trusting it.
 
 Each certificate comes from an authority of its own whose key is thrown away at once, so nobody can ever issue another. Long
-before it expires a successor is staged: clients are told to trust its authority as well. Only when they have for a while it is
+before it expires a successor is staged: its authority is published to clients as well. Only when they have for a while it is
 served. The old authority stays trusted until it expires, so that a replica that has not noticed yet is still trusted.
 
 Pure: `successor` says what should be stored next; whoever stores it calls again until nothing changes.
@@ -24,7 +24,7 @@ RENEWAL = timedelta(days=30)
 NAME = "shunter webhooks"
 
 SETTLING = timedelta(hours=1)
-"""How long clients are told of a new authority before it is relied on: API servers read their configuration in seconds."""
+"""How long a new authority is published before it is relied on: API servers read their configuration in seconds."""
 
 
 class ServingCertificate(msgspec.Struct, frozen=True, kw_only=True):

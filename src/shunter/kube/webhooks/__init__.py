@@ -1,7 +1,7 @@
 """Admission webhooks.
 
 server.py            AdmissionReviews and their answers
-registration.py      what an API server is told: URL or Service, authority, rules
+registration.py      what is registered at an API server: URL or Service, authority, rules
 canary.py            whether requests reach the webhooks
 admission_wait.py    writes that wait for a webhook that does not answer yet
 

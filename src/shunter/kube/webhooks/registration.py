@@ -103,7 +103,7 @@ async def trust(client: Client, resource: Resource, registered: Json, authority:
 
 
 async def has_no_endpoints(client: Client, service: ServiceReference) -> bool:
-    """Whether no pod behind a Service is ready, so that nobody who calls it can be answered."""
+    """Whether no pod behind a Service is ready, so that calls to it cannot be answered."""
     selector = f"kubernetes.io/service-name={service.name}"
     slices = await client.list(ENDPOINT_SLICES, service.namespace, label_selector=selector)
     endpoints = (endpoint for found in slices.items for endpoint in found.get("endpoints") or ())

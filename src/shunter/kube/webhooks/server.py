@@ -1,4 +1,4 @@
-"""The admission webhook server: functions from an object that somebody writes to a verdict, behind HTTPS.
+"""The admission webhook server: functions from an object that is written to a verdict, behind HTTPS.
 
 An answer is always an AdmissionReview, also when a function of ours fails: the writer then sees which webhook failed and why, and
 the traceback is in our log.

@@ -20,7 +20,7 @@ _VARIABLES = (*KEYS, *ENDPOINT_VARIABLES, "AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 async def s3_variables(client: Client, namespace: str, environment: Iterable[Json]) -> dict[str, str]:
-    """What a job is told of S3 by its variables, also by those that a Secret holds; none of a Secret that may not be read."""
+    """The settings of S3 in the variables of a job, also in those that a Secret holds; none of a Secret that may not be read."""
     found: dict[str, str] = {}
     secrets: dict[str, Json] = {}
     for variable in environment:

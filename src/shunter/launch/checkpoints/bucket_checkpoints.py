@@ -23,7 +23,8 @@ WRONG_ANYWHERE = {
     *("NoSuchBucket", "InvalidBucketName", "AllAccessDisabled"),
     *("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken"),
 }
-"""Answers of S3 about a bucket or keys, whoever asks. AccessDenied is none: a policy may let in only the network of the pods."""
+"""Answers of S3 about a bucket or keys, the same for every client. AccessDenied is none: a policy may let in only the network of
+the pods."""
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 PROBE = "shunter-asks-whether-it-may-write"
 """The name of no object, and of no upload."""

@@ -20,6 +20,6 @@ marks.py: annotations. backup/, readiness/ and runs/ are `backup` and `restore`,
 Three guarantees: a finished training is never started again; no training is lost (after every write each exists as a v1 job or as
 a TrainJob); and objects that others manage, or have changed since, are not touched but reported.
 
-Tests: tests/migrate/moving; steps, applying and copies in test_run_plan.py and test_journal.py there, waiting_train_jobs, comparisons
-and saved_runs in test_to_zero.py; the commands, what they read (gathering) and their exit codes in test_commands.py.
+Tests: tests/migrate/moving; steps, applying and copies in test_run_plan.py and test_journal.py there, waiting_train_jobs,
+comparisons and saved_runs in test_to_zero.py; the commands, what they read (gathering) and their exit codes in test_commands.py.
 """

@@ -257,7 +257,7 @@ class Journal:
         except msgspec.MsgspecError as error:
             raise EnvironmentProblem(
                 f"ConfigMap {self.namespace}/{obj['metadata']['name']}: {key} is not a record of a journal: {error}.",
-                f"Another version wrote it, or somebody edited it. If {self._path} has all records, delete the ConfigMap: apply "
+                f"Another version wrote it, or it was edited. If {self._path} has all records, delete the ConfigMap: apply "
                 "and rollback write it again.",
             ) from error
 

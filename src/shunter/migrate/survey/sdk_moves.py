@@ -151,7 +151,7 @@ client.train(runtime="torch-distributed", trainer=CustomTrainer(func=train, num_
             "is_job_failed",
         ),
         v2="get_job(...).status",
-        loss="status is Created, Running, Complete, Failed or Unknown; Restarting and Suspended are not told, nor reasons.",
+        loss="status is Created, Running, Complete, Failed or Unknown; not Restarting or Suspended, and no reasons.",
         before="""\
 if client.is_job_succeeded("bert"):
     publish()

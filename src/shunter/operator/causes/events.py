@@ -14,8 +14,8 @@ def event_time(event: Json) -> datetime:
     """When the event last occurred; LONG_AGO if it has no time."""
     series = event.get("series") or {}
     for text in (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp")):
-        if (told := moment(text)) is not None:
-            return told
+        if (occurred := moment(text)) is not None:
+            return occurred
     return moment(event.get("metadata", {}).get("creationTimestamp")) or LONG_AGO
 
 

@@ -77,7 +77,7 @@ def cause(job: Json, evidence: Evidence, now: datetime) -> Cause | None:
 
 
 def unread(job: Json, evidence: Evidence, found: Cause | None) -> tuple[str, ...]:
-    """Kinds that could not be read and might have told why the job does not train."""
+    """Kinds that could not be read and might show why the job does not train."""
     if found is not None or not evidence.unread or is_finished(job):
         return ()
     return tuple(sorted(kind for kind in evidence.unread if kind != "workloads" or queue_name(job)))

@@ -46,7 +46,7 @@ def config_map_informer(manager: Manager) -> Informer[ConfigMap]:
 
 
 def jobset_informer(manager: Manager) -> Informer[LiveJobSet]:
-    """The shared informer of all JobSets, whoever made them."""
+    """The shared informer of all JobSets, whatever their owners."""
     return manager.informer(JOBSETS, LiveJobSet)
 
 

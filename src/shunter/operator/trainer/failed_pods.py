@@ -36,7 +36,7 @@ class FailedPods:
         self._store = store
         self._deletions = Deletions()
         self._earlier: dict[Key, dict[str, tuple[Pod, ...]]] = {}
-        """By UID: versions of pods that told of a failure, each of which the next one hides, or after which the pod went."""
+        """By UID: versions of pods that showed a failure, each of which the next one hides, or after which the pod went."""
 
     def changed(self, old: RankPod | None, new: RankPod | None) -> None:
         """For the informer: remembers a pod that goes, and one that no longer tells of a failure."""

@@ -62,7 +62,7 @@ class Model(msgspec.Struct):
     spec: Json
     """The JobSet's spec with the job's patches merged, without the replicated jobs' pods: those are in `pod_sets`."""
     status_server: StatusServerPlace | None = None
-    """Where the job's pods report their progress; None when nobody listens."""
+    """Where the job's pods report their progress; None without a status server."""
     pod_sets: list[PodSet] = []
     pod_labels: dict[str, str] = {}
     """Labels for the pods of all replicated jobs."""

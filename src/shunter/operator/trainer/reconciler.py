@@ -146,7 +146,7 @@ class RuntimeReconciler:
         return Plan(writes=(Patch(ref=ref, patch=patch),))
 
     def plan_failure(self, observed: Runtime, failure: Failure, now: datetime) -> Plan:
-        """Nothing is told; the key is tried again with back-off."""
+        """No events; the key is tried again with back-off."""
         return NOTHING
 
 

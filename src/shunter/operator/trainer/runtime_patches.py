@@ -66,7 +66,7 @@ def merged_spec(jobset_spec: Json, patch: Json) -> Json:
 
 def merged_jobset_spec(original: Json, patch: Json) -> Json:
     """The original with the patch merged in; neither is changed. Empty values of the patch count as absent, as in Go's encoding.
-    Raises BuildError for lists whose items cannot be told apart."""
+    Raises BuildError for lists whose items cannot be distinguished."""
     try:
         return strategic_merge(original, _encoded(patch), _KIND)
     except MergeError as error:

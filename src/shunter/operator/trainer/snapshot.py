@@ -34,7 +34,7 @@ def snapshot_name(job_name: str) -> str:
 
 
 def job_of_snapshot(config_map: ConfigMap) -> Iterable[Key]:
-    """The job that takes a ConfigMap of this name for its snapshot, whoever owns it: one that is in the way may be deleted."""
+    """The job that takes a ConfigMap of this name for its snapshot, whatever its owner: one that is in the way may be deleted."""
     metadata = config_map.metadata
     name = metadata.name.removesuffix(_SUFFIX)
     return (Key(metadata.namespace, name),) if name != metadata.name else ()

@@ -1,7 +1,7 @@
 """kubeflow.org/v1: one engine for all job kinds, a module per framework.
 
 plan.py                     the life of a job, in the order of its rules; reconciler.py reads the caches for it
-frameworks/                 what the pods of a kind are told, when its job has succeeded or failed; framework.py: the interface
+frameworks/                 variables of the pods of a kind, when its job has succeeded or failed; framework.py: the interface
 messages of failed pods     "KIND NAME is restarting because 1 Worker ..." in framework.py, which all kinds but TFJob use;
                             before it "job NAME is restarting because Worker ..." in replica_sync.py
 policies/                   the fields of runPolicy and restartPolicy, and elastic jobs that shrink: a module per field

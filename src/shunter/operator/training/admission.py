@@ -23,7 +23,7 @@ from shunter.operator.training.gang import pod_groups
 from shunter.operator.webhook_names import V1_VALIDATOR
 
 WARNING_SECONDS = 3
-"""For a webhook that only warns: nobody should wait long for that."""
+"""For a webhook that only warns: no write should wait long for that."""
 
 
 def path(framework: AnyFramework) -> str:

@@ -1,6 +1,6 @@
 """The HorizontalPodAutoscaler of an elastic job with metrics: it changes the workers' number by the scale subresource.
 
-Its status changes all the time, so changes of it wake no job: what somebody else wrote into it is put right with the next event
+Its status changes all the time, so changes of it wake no job: what others wrote into it is corrected with the next event
 of the job. Its deletion does.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # it imports asyncio, which a conversion, that asks this modu
 
 
 class Autoscaler(Struct, frozen=True):
-    """The autoscaler of the job's name, whoever made it."""
+    """The autoscaler of the job's name, whatever its owner."""
 
     metadata: ObjectMeta
     spec: Json = {}
@@ -59,7 +59,7 @@ def removed(job: AnyJob, present: Autoscaler | None) -> list[Delete]:
 
 
 def waking(primary: Resource, add: Callable[[Key], None]) -> Handler[Autoscaler]:
-    """An informer's handler that adds the job whose autoscaler somebody deleted."""
+    """An informer's handler that adds the job whose autoscaler was deleted."""
     job_of = to_controller(primary)
 
     def deleted(old: Autoscaler | None, new: Autoscaler | None) -> None:

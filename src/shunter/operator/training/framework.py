@@ -48,7 +48,7 @@ class Settings(NamedTuple):
     pytorch_init_container_template: str = ""
     """The init containers in which it looks, as in `init_template`."""
     cluster_domain: str = ""
-    """Ends the addresses that the pods of TFJobs are told: `cluster.local`."""
+    """Ends the addresses in the variables of TFJobs: `cluster.local`."""
 
 
 class ExtraKind(NamedTuple):

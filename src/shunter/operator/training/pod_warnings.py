@@ -7,14 +7,14 @@ from shunter.api.meta import Condition, true_condition
 from shunter.kube.controllers.plan import Note, Ref
 
 REPORTED_PODS = 20
-"""How many pods are reported at most: a thousand pods that nobody can place have one reason, not a thousand."""
+"""How many pods are reported at most: a thousand pods that cannot be scheduled have one reason, not a thousand."""
 
 
 def abnormal_pod_events(job: Ref, pods: tuple[Pod, ...]) -> tuple[Note, ...]:
     """A warning for each container with a message, else for the pod's newest condition if it is not True; and for each disrupted
     pod."""
-    told = (_warnings(job, pod) if pod.is_active else _disruption_event(job, pod) for pod in pods)
-    notes = (note for of_pod in told for note in of_pod)
+    by_pod = (_warnings(job, pod) if pod.is_active else _disruption_event(job, pod) for pod in pods)
+    notes = (note for of_pod in by_pod for note in of_pod)
     return tuple(note for note, _ in zip(notes, range(REPORTED_PODS), strict=False))
 
 

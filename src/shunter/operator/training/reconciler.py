@@ -34,7 +34,7 @@ INDEXES = {CONTROLLER_INDEX: by_controller_uid}
 
 
 def orphans_by_job(obj: Object) -> Iterable[str]:
-    """The index of objects that nobody owns by the job that their labels name."""
+    """The index of objects without an owner by the job that their labels name."""
     return () if obj.metadata.controller else (_labelled(obj.metadata),)
 
 

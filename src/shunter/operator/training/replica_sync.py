@@ -48,7 +48,7 @@ class NumberedReplicas:
         return desired_pods(self, job)
 
     def events_if_managed_elsewhere(self, job: AnyJob) -> tuple[Note, ...]:
-        """Nothing is told."""
+        """No events."""
         return ()
 
     def kept(self, job: AnyJob) -> Mapping[Resource, str]:
@@ -83,7 +83,7 @@ class NumberedReplicas:
         return [*pod_writes, *service_writes], progress.counts(replica_counts(self, job, scale_in.evidence(children)))
 
     def refused(self, job: AnyJob, failure: Failure) -> tuple[Note, ...]:
-        """The refused write has told its event already."""
+        """The refused write has its event already."""
         return ()
 
 

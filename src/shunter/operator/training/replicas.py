@@ -1,6 +1,6 @@
 """The pods a job gets, as upstream writes them: the replica's template plus labels, environment, init containers, policy.
 
-Parts that all pods of a role share are built once and shared between the desired objects: nobody changes a desired object.
+Parts that all pods of a role share are built once and shared between the desired objects, which are never changed.
 """
 
 from __future__ import annotations

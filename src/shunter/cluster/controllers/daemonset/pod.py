@@ -36,7 +36,7 @@ class DaemonPod(Pod, frozen=True):
 
     @property
     def node(self) -> str:
-        """The node that it is on or for; empty where that cannot be told."""
+        """The node that it is on or for; empty if that is unknown."""
         if self.spec.node_name:
             return self.spec.node_name
         rules = [rule for term in _required_terms(self.spec.affinity) for rule in term.get("matchFields") or ()]

@@ -16,7 +16,7 @@ from shunter.kube.controllers.plan import Note, Plan, Ref, StatusWrite
 
 _ALLOWED = "DisruptionAllowed"
 _UNSEEN = timedelta(minutes=2)
-"""How long an evicted pod counts as gone although nobody has seen its deletion."""
+"""How long an evicted pod counts as gone although its deletion was not seen."""
 _COUNTERS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 """What Go writes even when it is zero."""
 

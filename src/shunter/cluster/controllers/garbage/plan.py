@@ -28,7 +28,7 @@ class OwnerState(Enum):
     DELETING = "deleting"
     """Being deleted in the foreground: it waits for its dependents."""
     UNRESOLVABLE = "unresolvable"
-    """Of a kind nobody serves, or namespaced where the dependent is not: nothing may be concluded."""
+    """Of a kind that is not served, or namespaced where the dependent is not: nothing may be concluded."""
 
 
 class Member(NamedTuple):

@@ -45,8 +45,8 @@ def no_keys(claim: MetadataOnly) -> Iterable[Key]:
 def observe(
     key: Key, jobsets: Store[JobSet], jobs: Store[Job], services: Store[Service], claims: Store[MetadataOnly]
 ) -> Observed | None:
-    """The JobSet, the Jobs that it controls, the Jobs with a name that one of its Jobs needs, whoever owns them, and the names of
-    the services and claims in its namespace."""
+    """The JobSet, the Jobs that it controls, the Jobs with a name that one of its Jobs needs, whatever their owners, and the
+    names of the services and claims in its namespace."""
     jobset = jobsets.get(key)
     if jobset is None:
         return None

@@ -62,8 +62,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def status_json(status: JobSetStatus) -> Json:
-    """The status as it is stored: counters of replicated jobs and `restarts` are written even when 0. A status nobody wrote yet
-    is empty."""
+    """The status as it is stored: counters of replicated jobs and `restarts` are written even when 0. A status that was not
+    written yet is empty."""
     if status == JobSetStatus():
         return {}
     encoded = as_json(status)

@@ -90,7 +90,7 @@ def _creations(owner: Owner, replica_set: ReplicaSet, count: int) -> Iterable[Cr
 
 
 def _status(observed: Observed, pods: tuple[Pod, ...], now: datetime) -> ReplicaSetStatus:
-    """The status of a ReplicaSet whose pods nobody refuses."""
+    """The status of a ReplicaSet none of whose pods is refused."""
     replica_set, spec = observed.replica_set, observed.replica_set.spec
     labels = (spec.template.get("metadata") or {}).get("labels") or {}
     ready = [pod for pod in pods if pod.is_ready]

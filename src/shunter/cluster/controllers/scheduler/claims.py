@@ -1,4 +1,5 @@
-"""What a waiting pod's claims say about it: they must be there, and have their volume, or be told that it is time to get one."""
+"""What a waiting pod's claims say about it: they must be there, and have their volume, or get the annotation by which one is
+provisioned."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class DirectoryRemover:
 
 
 def is_to_be_emptied(volume: Volume) -> bool:
-    """Whether the volume is on its way out and nobody has it any more."""
+    """Whether the volume is being deleted and no claim has it any more."""
     metadata = volume.metadata
     is_protected = VOLUME_PROTECTION in metadata.finalizers
     return metadata.deletion_timestamp is not None and DIRECTORY_FINALIZER in metadata.finalizers and not is_protected

@@ -65,7 +65,7 @@ def claims(
 
 
 def finalizer_removal(resource: Resource, metadata: ObjectMeta, finalizer: str) -> Patch:
-    """The write that takes a finalizer from an object; refused when somebody changed the object meanwhile."""
+    """The write that takes a finalizer from an object; refused when the object was changed meanwhile."""
     return _patch(resource, metadata, _finalizers(metadata, finalizer, ()))
 
 
@@ -84,6 +84,6 @@ def _finalizers(metadata: ObjectMeta, finalizer: str, kept: Iterable[str]) -> Js
 
 
 def _patch(resource: Resource, metadata: ObjectMeta, fields: Json) -> Patch:
-    """Refused when somebody changed the object meanwhile: a list is replaced as a whole."""
+    """Refused when the object was changed meanwhile: a list is replaced as a whole."""
     precondition = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
     return Patch(ref=Ref.of(resource, metadata), patch={"metadata": {**fields, **precondition}})

@@ -58,7 +58,7 @@ def program(container: Json, declared: Mapping[str, str], entrypoint: Sequence[s
 
 def unknown_program(container: Json, entrypoint: Sequence[str] = ()) -> str:
     """What to say when the program does not exist and is the first of args: the real image may well have an ENTRYPOINT that these
-    are meant for. Empty when somebody named the program."""
+    are meant for. Empty when the spec names the program."""
     if container.get("command") or entrypoint:
         return ""
     return f"The first item of args is used as the program. {_no_entrypoint(container)}"

@@ -1,6 +1,6 @@
 """Virtual environments that `shunter images add` made, and the image names that they stand for.
 
-IMAGES/lock             held by whoever changes something
+IMAGES/lock             held by the process that changes something
 IMAGES/ID/image.json    what it stands for and which build is in use; written when that is complete
 IMAGES/ID/BUILD/        a virtual environment; one that image.json does not name is left over
 """

@@ -57,7 +57,7 @@ class Image(NamedTuple):
     entrypoint: tuple[str, ...] = ()
     """What runs where the container has no command. An environment or a directory says nothing about it, the mapping may."""
     trees: tuple[str, ...] = ()
-    """The directories of this machine that an environment is made of. Nobody who writes a pod knows where they lie."""
+    """The directories of this machine that an environment is made of. Authors of pods do not know where they lie."""
 
     def provided(self, argv: Iterable[str]) -> list[str]:
         """A command line with our sshd in place of the image's. This machine's own, if it has one, is not configured for pods."""

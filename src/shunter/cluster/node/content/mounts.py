@@ -47,7 +47,7 @@ def container_mounts(
 
 def uncovered(trees: Iterable[str], mounts: Iterable[Mount]) -> list[Mount]:
     """What shows an image's trees again, read-only, where volumes mounted above them would hide them. A volume that holds a tree
-    itself shows it already; in one that nobody may write to there is no place to mount at."""
+    itself shows it already; in one that is read-only there is no place to mount at."""
     found = []
     for tree in dict.fromkeys(trees):
         above = [mount for mount in mounts if tree.startswith(mount.target.rstrip("/") + "/")]

@@ -51,7 +51,7 @@ def _token_files(spec: Json, directory: PodDirectory) -> Iterator[tuple[TokenKey
 
 
 def _claims(token: str) -> _Claims:
-    """What a JSON web token says of its time; nobody here checks its signature."""
+    """What a JSON web token says of its time; its signature is not checked here."""
     try:
         return msgspec.convert(unverified_claims(token), _Claims)
     except msgspec.ValidationError:

@@ -1,8 +1,8 @@
-"""Level `plain`: pods share one machine's network and files, so what they are told about addresses, ports and paths is
+"""Level `plain`: pods share one machine's network and files, so what their specs say about addresses, ports and paths is
 replaced by what is true. Pure.
 
 Every name of a pod becomes 127.0.0.1. A port stays the same port for everyone who means the same pod: `port_of` is asked with
-the pod's key, whoever asks. Paths below a mountPath become paths in the volume's directory. Files that a program opens by a
+the pod's key, for every client. Paths below a mountPath become paths in the volume's directory. Files that a program opens by a
 name of its own making cannot be reached this way: that is the limit of the level.
 """
 

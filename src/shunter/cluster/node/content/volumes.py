@@ -39,7 +39,7 @@ def memory_volumes(spec: Json) -> dict[str, str]:
 
 
 def read_only_volumes(spec: Json) -> set[str]:
-    """Claimed volumes that nobody in the pod may write to, whatever a mount says."""
+    """Claimed volumes that are read-only in the whole pod, whatever a mount says."""
     return {volume["name"] for volume in spec.get("volumes") or () if (volume.get("persistentVolumeClaim") or {}).get("readOnly")}
 
 

@@ -162,7 +162,7 @@ def _lies_in(path: str, directory: str) -> bool:
 
 
 def _program(words: list[str]) -> Json | str:
-    """What the interpreter is told to run, or why that starts cold."""
+    """What the interpreter is to run, or why that starts cold."""
     is_unbuffered = False
     while words and words[0] == "-u":
         is_unbuffered, words = True, words[1:]

@@ -4,7 +4,7 @@ spec.json    what to run; written by the agent before it asks the launcher
 state.json   what became of it; replaced as a whole by the supervisor at start and at exit
 events       FIFO. Only the process that holds its write end may run this attempt: the agent makes the only one and hands it
              to the launcher, which hands it to the supervisor. A dot means "state.json changed", a line of JSON is the content
-             that a full disk does not take, end of file means "nobody runs this attempt, now or ever". So a restarted agent
+             that a full disk does not take, end of file means that nothing runs this attempt, now or ever. So a restarted agent
              needs no pid to know what is alive, and nothing runs twice.
 control      FIFO of single letters to the supervisor: T (SIGTERM) and K (SIGKILL)
 attach       socket of the supervisor, see attachments
@@ -42,7 +42,7 @@ def read_json(path: str) -> Any:
 
 def reported_state(data: bytes, before: Any) -> Any:
     """The state that counts instead of state.json after `data` was read from `events`; None when the file is right. At the end of
-    file nothing is read: what was told before it stays the last word."""
+    file nothing is read: what was reported before it stays valid."""
     if not data:
         return before
     if not data.endswith(b"\n"):

@@ -49,7 +49,7 @@ def serve(
     With `prepare`, two spare forks are made in advance, while there are no requests: `prepare` runs in each, and what it returns
     begins the fork's request. A request that finds no spare gets a new fork. With `is_for_spare`, spares take only requests for
     which it is true, and none is made before the first of these."""
-    # Children are reaped by the kernel: nobody here needs to know how they ended.
+    # Children are reaped by the kernel: how they ended is not needed here.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     spares: list[socket.socket] = []
     received = requests(connection)

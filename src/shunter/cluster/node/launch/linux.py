@@ -69,7 +69,7 @@ def mount(source: str, target: str, fstype: str = "", flags: int = 0, options: s
 
 
 def unmount(target: str) -> None:
-    """Lazy umount2(2): out of the tree at once, freed when nobody uses it any more."""
+    """Lazy umount2(2): out of the tree at once, freed when it is not used any more."""
     _check(_libc.umount2(os.fsencode(target), MNT_DETACH), target)
 
 

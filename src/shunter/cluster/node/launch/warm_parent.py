@@ -27,7 +27,7 @@ _SHOWN = 200
 
 
 class Imported(TypedDict):
-    """What the agent is told of a warm parent."""
+    """What a warm parent reports to the agent."""
 
     problem: str
     """Why it cannot stand for an interpreter that has just started; empty when it can."""
@@ -110,7 +110,7 @@ def _import(modules: list[str], names: set[str]) -> str:
 
 def _find_backend() -> None:
     """Has torch find the backend gloo, for which it looks through the metadata of all installed packages when the first group is
-    made (since 2.15): 10 ms a rank. Where that fails, each program is told so itself."""
+    made (since 2.15): 10 ms a rank. Where that fails, each program gets the error itself."""
     distributed: Any = sys.modules.get("torch.distributed")
     find = getattr(getattr(distributed, "Backend", None), "_ensure_backend_registered", None)
     if find is not None:

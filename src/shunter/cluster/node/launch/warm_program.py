@@ -136,7 +136,7 @@ def prepare(program: Program, own: dict[str, str], modules: Iterable[str]) -> No
 
 
 def _search_directory(program: dict[str, Any]) -> str:
-    """Where the interpreter looks for modules before all other places; empty when it is told not to."""
+    """Where the interpreter looks for modules before all other places; empty when that is switched off."""
     if getattr(sys.flags, "safe_path", False):  # since Python 3.11
         return ""
     directory = program["directory"] or os.getcwd()

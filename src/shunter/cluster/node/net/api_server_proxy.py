@@ -55,7 +55,7 @@ class ApiServerProxy:
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Until the reader's side ends, which the other side is told."""
+    """Until the reader's side ends; then the other side is closed, too."""
     with suppress(ConnectionError):
         while block := await reader.read(_BLOCK):
             writer.write(block)

@@ -2,7 +2,7 @@
 
 Three things make start-up fast. No question is left without an answer (names we do not know: NXDOMAIN; AAAA: no data; PTR: the
 pod's name), because a resolver that waits for a lost answer costs seconds: torch's TCPStore looks up the address of every peer. A
-question for a name that a pod is about to get is held back for a moment, so that whoever waits for a peer learns of it the
+question for a name that a pod is about to get is held back for a moment, so that a pod that waits for a peer learns of it the
 instant it is ready instead of at the next attempt. And so is, for less, a question for a pod that starts and in which nothing
 listens yet: who connects at once is refused, and torch tries again after half a second only.
 """
@@ -52,7 +52,7 @@ class NameServer:
         self._held: set[asyncio.Task[None]] = set()
 
     def publish(self, zone: Zone) -> None:
-        """Answers from this zone from now on; one that equals the last wakes nobody."""
+        """Answers from this zone from now on; one that equals the last wakes no client."""
         if zone != self._zone:
             self._zone = zone
             self._changed.set()

@@ -12,7 +12,7 @@ from shunter.cluster.node.launch.listening import has_listener
 STARTING_SECONDS = 30.0
 """A pod in which nothing has listened for so long is not expected to: an import of torch on a busy machine takes less."""
 HELD_SECONDS = 0.5
-"""How long somebody waits for a listener: what being refused would cost."""
+"""How long a client waits for a listener: what being refused would cost."""
 _LOOK_SECONDS = 0.002
 """Between two looks whether something listens; one takes less than 0.1 ms."""
 _DISTANCE = 20
@@ -85,7 +85,7 @@ class StartingPods:
             self.remove(address)
 
     async def _look(self, address: str) -> None:
-        """One for all who wait: until something listens, the pod is removed, or nobody waits any more."""
+        """One for all who wait: until something listens, the pod is removed, or no client waits any more."""
         now = asyncio.get_running_loop().time
         try:
             while True:

@@ -24,7 +24,7 @@ _PIPE_BYTES = 65536
 
 
 class AttemptWatch:
-    """Calls back whenever the attempt's state changed, and when nobody runs it any more. Owns the FIFO's read end."""
+    """Calls back whenever the attempt's state changed, and when no supervisor runs it any more. Owns the FIFO's read end."""
 
     def __init__(self, events: int, changed: Callable[[], None]) -> None:
         self._events = events
@@ -51,7 +51,7 @@ class AttemptWatch:
 
 
 def adopt(directory: Path) -> int | None:
-    """The read end of the FIFO of an attempt that an earlier agent started; None when nobody runs it, now or ever."""
+    """The read end of the FIFO of an attempt that an earlier agent started; None when no supervisor runs it, now or ever."""
     try:
         events = os.open(directory / "events", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:

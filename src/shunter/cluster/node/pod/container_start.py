@@ -130,8 +130,8 @@ class ContainerStarter:
             raise StartProblem("ContainerCreating", message, event="FailedMount", event_message=message) from error
 
     async def refresh_volumes(self, pod: AssignedPod) -> None:
-        """Brings the files of volumes made from API objects up to date, whoever wrote them first. Sources that vanished leave the
-        files as they are."""
+        """Brings the files of volumes made from API objects up to date, also those that an earlier agent wrote. Sources that
+        vanished leave the files as they are."""
         self._sources = await self._fetch(pod)
         body = pod.as_json()
         for volume in pod.spec.get("volumes") or ():

@@ -1,6 +1,7 @@
 """The question of a `grpc` probe: grpc.health.v1.Health/Check, over as much of HTTP/2 as one call takes.
 
-Headers of the answer are not decoded: a server whose health is known says it in a message, and whoever sends none is not healthy.
+Headers of the answer are not decoded: a server whose health is known says it in a message, and one that sends none is not
+healthy.
 
 Source: RFC 9113, the gRPC protocol over HTTP/2; the words are those of kubelet 1.36 (pkg/probe/grpc).
 """
@@ -86,7 +87,7 @@ def _request(authority: str, service: str) -> bytes:
         ":method": "POST", ":scheme": "http", ":path": "/grpc.health.v1.Health/Check", ":authority": authority,
         "content-type": "application/grpc", "user-agent": USER_AGENT, "te": "trailers",
     }  # fmt: skip
-    # Literals that nobody has to remember (RFC 7541, 6.2.2).
+    # Literals without indexing (RFC 7541, 6.2.2).
     block = b"".join(b"\0" + _text(name) + _text(value) for name, value in headers.items())
     name = service.encode()
     body = b"\x0a" + _varint(len(name)) + name if name else b""

@@ -36,7 +36,7 @@ def decide(spec: Json, containers: Containers, now: float, *, max_period: float 
     """The next steps of a pod that should run."""
     mains = [(container, containers[container["name"]]) for container, role in declared(spec) if role is Role.MAIN]
     if all(_is_final(spec, container, state) for container, state in mains):
-        return decide_stop(spec, containers)  # sidecars have nobody left to serve
+        return decide_stop(spec, containers)  # sidecars have no container left to serve
     initialized = any(state.attempt is not None for _, state in mains)
     start = [container["name"] for container in ephemeral(spec) if _can_begin(container, containers)]
     waits: list[tuple[str, float]] = []

@@ -60,7 +60,7 @@ class StatusWriter:
             task.add_done_callback(lambda done: self._task_ended(pod.uid, done))
 
     def was_overruled(self, pod: AssignedPod) -> bool:
-        """Whether somebody has changed conditions of ours since we wrote them, as the node controller does while a node is away.
+        """Whether conditions of ours were changed since we wrote them, as the node controller does while a node is away.
         What the server has counts as written from then on, so that ours is written again."""
         written = self._written.get(pod.uid)
         if written is None or pod.uid in self._tasks or revision(pod.metadata.resource_version) <= self._revisions[pod.uid]:
@@ -126,7 +126,7 @@ class StatusWriter:
                 continue
             self._written[pod.uid] = status
             if stored.status and _own_conditions(stored.status) != _own_conditions(status):
-                # Somebody else wrote a condition of ours meanwhile.
+                # Another client wrote a condition of ours meanwhile.
                 self._written[pod.uid] = stored.status
                 self._wanted.setdefault(pod.uid, status)
             self._revisions[pod.uid] = revision(stored.metadata.resource_version)

@@ -390,7 +390,7 @@ class PodWorker:
             reason=reason,
             message=message,
         )
-        # Conditions keep the time they last changed: what was reported counts, whether or not the server has told us of it.
+        # Conditions keep the time they last changed: what was reported counts, whether or not the server has sent it back.
         reported = with_conditions_of_others(self._reported or self._pod.status, self._pod.status)
         base = {**self._pod.as_json(), "status": reported}
         status = pod_status(base, self._containers.states, observation, datetime.fromtimestamp(now, UTC))

@@ -1,7 +1,7 @@
 """Lets Python's Kubernetes clients find the pod's service account at level `plain`, where nothing can be mounted at its path.
 
 They read `/var/run/secrets/kubernetes.io/serviceaccount` whatever their environment says, and JAX asks them in every process that
-has KUBERNETES_SERVICE_HOST, even when it is told who its peers are. So interpreters of pods get a `sitecustomize`. It changes two
+has KUBERNETES_SERVICE_HOST, even when it knows its peers. So interpreters of pods get a `sitecustomize`. It changes two
 constants of these clients, nothing else, when a program imports them. Programs in other languages see no token at this level.
 """
 

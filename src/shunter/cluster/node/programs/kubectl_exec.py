@@ -103,7 +103,7 @@ def parsed(arguments: list[str]) -> Request:
 
 
 def in_cluster(environment: os._Environ[str] | dict[str, str], account: Path = ACCOUNT) -> Server:
-    """The API server as pods are told of it. Raises Problem outside of one."""
+    """The API server by the variables of a pod. Raises Problem outside of one."""
     host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
         raise Problem("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod of a cluster")
@@ -264,7 +264,7 @@ class _Session:
 
 
 def _exit_status(verdict: bytes) -> int:
-    """From the Status at the command's end. Raises Problem when it did not run, or nobody knows how it ended."""
+    """From the Status at the command's end. Raises Problem when it did not run, or its end is unknown."""
     if not verdict:
         raise Problem("the connection was lost before the command ended")
     status = json.loads(verdict)

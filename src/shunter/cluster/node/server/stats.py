@@ -1,6 +1,6 @@
 """/stats/summary in kubelet's form: what the node and its containers use, rates over the time since an earlier look.
 
-Nothing is measured while nobody asks. Who asks for the first time waits a second for a rate.
+Nothing is measured without requests. The first request waits a second for a rate.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _PIECE = 64 * 1024
 
 
 def main(keys: Path, arguments: list[str]) -> int:
-    """Serves until it is told to end; otherwise the exit status says that it could not start."""
+    """Serves until SIGTERM; otherwise the exit status says that it could not start."""
     try:
         file = configuration_file(arguments)
         text = file.read_text() if file and file.exists() else ""
@@ -88,7 +88,7 @@ class _Guard(asyncssh.SSHServer):
 
 
 async def _run(forced_command: str, process: asyncssh.SSHServerProcess[bytes]) -> None:
-    """One session: a command, or a shell that reads its commands. It is over when nobody writes to its output any more."""
+    """One session: a command, or a shell that reads its commands. It is over when no process writes to its output any more."""
     command = forced_command or process.command
     asked = {"SSH_ORIGINAL_COMMAND": process.command} if forced_command and process.command else {}
     child = await asyncio.create_subprocess_exec(

@@ -52,7 +52,7 @@ class ClientSettings(NamedTuple):
 
 
 def configuration_file(arguments: Iterable[str]) -> Path | None:
-    """The file that sshd is told to read."""
+    """The configuration file of sshd's command line."""
     return next((Path(value) for flag, value in _options(list(arguments), _SERVER_VALUES) if flag == "f"), None)
 
 

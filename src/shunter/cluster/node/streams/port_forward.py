@@ -61,7 +61,7 @@ async def forward(pod: ForwardedPod, port: int, pipe: Pipe) -> str:
             while data := await reader.read(_CHUNK):
                 await pipe.write(data)
         await pipe.finish()
-        # Whoever closed its end may still read, but seldom does; not every client can say that it has no more to send.
+        # A side that closed its end may still read, but seldom does; not every client can say that it has no more to send.
         await asyncio.wait((sending,), timeout=_LAST_WORDS_SECONDS)
     finally:
         sending.cancel()

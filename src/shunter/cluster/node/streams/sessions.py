@@ -26,7 +26,7 @@ from shunter.cluster.node.streams.remote_command import (
 )
 
 _UNWATCHED_SECONDS = 0.01
-"""Between two pieces (64 KiB) of output that nobody looks at."""
+"""Between two pieces (64 KiB) of output without a client."""
 
 
 class RunningContainer(NamedTuple):
@@ -134,7 +134,7 @@ class _Pumps:
 
 
 async def _show(client: CommandClient, name: str, output: Descriptor) -> None:
-    """Output to the client, and when that is gone, to nobody."""
+    """Output to the client; when that is gone, it is dropped."""
     with suppress(ConnectionError):
         while data := await output.read():
             await client.write_output(name, data)
@@ -142,7 +142,7 @@ async def _show(client: CommandClient, name: str, output: Descriptor) -> None:
 
 
 async def _drain(output: Descriptor) -> None:
-    """Throws output away, unhurriedly: what nobody looks at is not worth a processor."""
+    """Throws output away, unhurriedly: what has no client is not worth a processor."""
     while True:
         if not await output.read():
             return

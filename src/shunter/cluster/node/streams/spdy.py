@@ -1,7 +1,7 @@
 """The server's end of a SPDY/3.1 connection: streams that the client opens.
 
 There are no windows: the peer neither keeps to them nor grants any. What holds a sender back is the connection itself, which is
-read no further while `HELD_BYTES` lie here that nobody takes.
+read no further while `HELD_BYTES` lie here untaken.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class SpdyConnection:
         if fin:
             stream.inbox.end()
         self._streams[number] = stream
-        # Before it is admitted: whoever takes the stream may write at once, and the reply has to come first.
+        # Before it is admitted: what takes the stream may write at once, and the reply has to come first.
         await self.send(frames.Reply(number, {}))
         if not self._admit(stream):
             del self._streams[number]

@@ -1,6 +1,6 @@
 """Reports on their way to the API server: of each job at most one write a second, however many come in.
 
-A job's first report is written at once, and whoever sent it hears what the API server says. From then on a report that surely
+A job's first report is written at once, and its sender gets the answer of the API server. From then on a report that surely
 will be accepted is acknowledged at once: no training step waits for a slow API server. It, or a newer one in its place, is
 written when a second has passed since the last write. What the API server would refuse is not acknowledged, but has its own turn.
 """

@@ -76,7 +76,7 @@ class MPI:
         return [], mpi_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """The variables of the launcher, whose first container alone gets them; workers are told nothing."""
+        """The variables of the launcher, whose first container alone gets them; workers get none."""
         return lambda index: pods.launcher_environment(job) if replica_type == LAUNCHER else []
 
     def init_containers(self, job: Job, replica_type: str) -> list[Json]:
@@ -153,7 +153,7 @@ class MPI:
         return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 
     def refused(self, job: Job, failure: Failure) -> tuple[Note, ...]:
-        """By `mpi.replica_sync.refused`: of patches and deletions nothing is told."""
+        """By `mpi.replica_sync.refused`: patches and deletions have no events."""
         return replica_sync.refused(job, failure)
 
 

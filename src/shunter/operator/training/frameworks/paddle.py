@@ -39,7 +39,7 @@ class Paddle(NumberedReplicas):
         return paddle_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:
-        """The variables of one role. The pod that all others meet is told its own address, as the launcher compares
+        """The variables of one role. The pod that all others meet gets its own address, as the launcher compares
         PADDLE_MASTER with the addresses that it finds on its machine."""
         leader = MASTER if MASTER in job.replicas else WORKER
         port = rendezvous_port(job.replicas.get(leader), KIND)

@@ -103,7 +103,7 @@ class PyTorch(NumberedReplicas):
 
 
 def elastic_environment(job: Job, elastic: ElasticPolicy) -> list[tuple[str, str]]:
-    """What torchrun is told about a changing number of workers; an empty rdzvConf has no effect."""
+    """The options of torchrun for a changing number of workers; an empty rdzvConf has no effect."""
     port = elastic.rdzv_port if elastic.rdzv_port is not None else rendezvous_port(job.replicas.get(WORKER), KIND)
     host = elastic.rdzv_host or replica_name(job.name, WORKER, 0)
     variables = [

@@ -62,8 +62,8 @@ class TensorFlow(NumberedReplicas):
         )
 
     def _dynamic_environment(self, job: Job, replica_type: str) -> Environment:
-        """With workers that come and go a worker is told of itself and all parameter servers, a parameter server only of itself,
-        and others of nobody."""
+        """With workers that come and go a worker knows itself and all parameter servers, a parameter server only itself,
+        and others none."""
         own, servers = self._addresses(job, replica_type), self._addresses(job, PS)
 
         def of(index: int) -> list[Json]:

@@ -90,7 +90,7 @@ def role_binding(job: Job) -> Json:
 
 
 def patch_to(present: object, desired: Json) -> Json:
-    """What puts right an object that somebody edited, or that was made for other workers; empty when it is as desired. Only the
+    """What corrects an object that was edited, or that was made for other workers; empty when it is as desired. Only the
     contents of ConfigMap and Role are looked at (as upstream)."""
     if isinstance(present, Role):
         return {} if list(present.rules or ()) == desired["rules"] else {"rules": desired["rules"]}

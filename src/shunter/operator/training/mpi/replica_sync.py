@@ -97,27 +97,27 @@ def replaced(job: Job, members: MPIPods) -> tuple[list[Pod], str]:
 
 
 def refused(job: Job, failure: Failure) -> tuple[Note, ...]:
-    """What is told when the API server refused to make an object."""
+    """The events for an object that the API server refused to create."""
     write = failure.write
     if not isinstance(write, Create):
         return ()
     name = write.body["metadata"]["name"]
-    told = (_exists(job, write.resource, name),) if write.resource in (ROLES, ROLE_BINDINGS) else ()
+    existing = (_exists(job, write.resource, name),) if write.resource in (ROLES, ROLE_BINDINGS) else ()
     if failure.reason == "AlreadyExists":
         if write.resource == SERVICE_ACCOUNTS:
             # Anybody's will do; it is about to appear in the cache.
             return ()
         text = f'Resource "{name}" of MPIJobKind "{write.resource.kind}" already exists and is not managed by MPIJob'
-        return (*told, job.note("Warning", "ErrResourceExists", text))
+        return (*existing, job.note("Warning", "ErrResourceExists", text))
     if write.resource != PODS:
         text = f"{write.resource.kind} {name} could not be created: {failure.message}"
-        return (*told, job.note("Warning", f"{job.kind}Failed", text))
+        return (*existing, job.note("Warning", f"{job.kind}Failed", text))
     member = "launcher" if name == launcher_name(job) else "worker"
     return (job.note("Warning", f"{job.kind}Failed", f"{member} pod created failed: {failure.message}"),)
 
 
 def _objects(job: Job, members: MPIPods, present: Mapping[Resource, Any]) -> Iterator[Write]:
-    """Each is made when it is missing or another's (the API server then says so); contents that somebody edited are put right."""
+    """Each is made when it is missing or another's (the API server then says so); contents that were edited are restored."""
     desired = {
         SERVICE_ACCOUNTS: objects.service_account(job),
         CONFIG_MAPS: objects.config_map(job, members.workers),
@@ -127,8 +127,8 @@ def _objects(job: Job, members: MPIPods, present: Mapping[Resource, Any]) -> Ite
     for resource, body in desired.items():
         there = present.get(resource)
         if there is None or (resource != SERVICE_ACCOUNTS and not there.metadata.is_controlled_by(job.metadata.uid)):
-            told = _exists(job, resource, body["metadata"]["name"]) if resource in _EXISTENCE_EVENTS else None
-            yield Create(resource=resource, body=body, succeeded=told)
+            event = _exists(job, resource, body["metadata"]["name"]) if resource in _EXISTENCE_EVENTS else None
+            yield Create(resource=resource, body=body, succeeded=event)
         elif patch := objects.patch_to(there, body):
             yield Patch(ref=Ref.of(resource, there.metadata), patch=patch)
 

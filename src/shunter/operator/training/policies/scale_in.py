@@ -1,7 +1,7 @@
 """Scaling in: pods beyond the number of replicas go, and carry with them that the operator took them away.
 
 Their role may be scaled out again before they have ended: then how they end is no evidence about the job, while a pod that
-somebody else deletes counts as failed.
+others delete counts as failed.
 """
 
 from __future__ import annotations

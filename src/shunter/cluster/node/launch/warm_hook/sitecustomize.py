@@ -51,4 +51,4 @@ def _load_own_package(directory: str) -> None:
 if __name__ == "sitecustomize":
     _serve()
     if "sitecustomize" not in sys.modules:
-        raise ImportError(name="sitecustomize")  # as if nobody had one
+        raise ImportError(name="sitecustomize")  # as if there were none

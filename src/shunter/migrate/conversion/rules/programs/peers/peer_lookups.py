@@ -28,7 +28,7 @@ PEERS = Topic(
     grade="D",
     explanation=(
         "In v1 each pod, but those of an MPIJob, has a Service of its name, JOB-worker-0, with one address; JOB and JOB-worker "
-        "are names only where somebody made such a Service. In v2 the headless service JOB has the addresses of all pods of the "
+        "are names only where such a Service was created. In v2 the headless service JOB has the addresses of all pods of the "
         "job, whatever their role; the names of v1 have none, nor has a Service that selects pods by labels of v1. A program "
         "that takes the number of its processes or shards, or its list of peers, from such a look-up gets another one, and may "
         "train on other data."
@@ -52,7 +52,7 @@ COUNTS = Topic(
         "`world_size=len(peers)`, `rank=peers.index(address)`, `files[rank::len(peers)]`, `rank * (len(files) // n)`; or sets "
         "by it how each process trains: `batch_size=256 // n`, `lr * n`; or a comparison with an address chooses the rank: "
         "`[ $FIRST = $POD_IP ] && RANK=0`. In v1 each pod, but those of an MPIJob, has a Service of its name, and JOB-worker is "
-        "a name only where somebody made such a Service. In v2 the headless service JOB has the addresses of all pods of the "
+        "a name only where such a Service was created. In v2 the headless service JOB has the addresses of all pods of the "
         "job, whatever their role; the names of v1 have none, nor has a Service that selects pods by labels of v1. With another "
         "count, ranks wait for peers that never come, "
         "shards of the data are left out or read twice, or batches and learning rates have another size."
