@@ -68,9 +68,9 @@ def credentials(value: Any) -> set[str]:
     return found - {""}
 
 
-def masked(text: str, known: Collection[str]) -> str:
-    """A message, or another text that is not a manifest, without credentials; `known` are those of its job."""
-    for value in sorted((value for value in known if len(value) >= SHORTEST), key=len, reverse=True):
+def masked(text: str, secrets: Collection[str]) -> str:
+    """A message, or another text that is not a manifest, without credentials; `secrets` are those of its job."""
+    for value in sorted((value for value in secrets if len(value) >= SHORTEST), key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     text = _IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
     text = _USER_IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
@@ -78,11 +78,11 @@ def masked(text: str, known: Collection[str]) -> str:
     return _FOLLOWING.sub(_hidden, _ASSIGNED.sub(_hidden, text)) if names_credential(text) else text
 
 
-def masked_log(text: str, known: Collection[str]) -> str:
+def masked_log(text: str, secrets: Collection[str]) -> str:
     """Lines of a log, or a command line, without credentials; also masks `token: value` and private keys."""
     if "PRIVATE KEY-----" in text:
         text = _END_OF_PRIVATE_KEY.sub(HIDDEN, _PRIVATE_KEY.sub(HIDDEN, text))
-    text = masked(text, known)
+    text = masked(text, secrets)
     return _LABELLED.sub(rf"\1{HIDDEN}", text) if names_credential(text) else text
 
 

@@ -32,14 +32,14 @@ async def follow(
     *,
     label_selector: str = "",
     field_selector: str = "",
-    known: Sequence[Json] = (),
+    initial: Sequence[Json] = (),
     keeps_objects: bool = True,
     on_listed: Callable[[], None] = lambda: None,
     on_silence: Callable[[ConnectionProblem | ServerProblem], None] = lambda _: None,
     silence: float | None = None,
 ) -> AsyncGenerator[WatchedObject]:
     """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
-    meanwhile, or since the caller saw them (`known`), are reported gone; without `keeps_objects`, for callers that keep of
+    meanwhile, or since the caller saw them (`initial`), are reported gone; without `keeps_objects`, for callers that keep of
     thousands what they need, such a one has its uid and nothing else. Who leaves off must close the generator (`aclosing`), which
     ends the watch.
 
@@ -51,7 +51,7 @@ async def follow(
     silent_since = 0.0
     reported_away: bool | None = None
     """Whether the silence that was reported last is one without answers; None while none was reported."""
-    last: dict[str, Json | None] = {item["metadata"]["uid"]: item if keeps_objects else None for item in known}
+    last: dict[str, Json | None] = {item["metadata"]["uid"]: item if keeps_objects else None for item in initial}
     while True:
         try:
             page = await client.list(resource, namespace, label_selector=label_selector, field_selector=field_selector)

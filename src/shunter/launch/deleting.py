@@ -98,7 +98,7 @@ async def _until_gone(client: Client, resource: Resource, job: Json) -> Json:
     """The job as it was last."""
     metadata, last = job["metadata"], job
     named = f"metadata.name={metadata['name']}"
-    changes = follow(client, resource, metadata["namespace"], field_selector=named, known=[job])
+    changes = follow(client, resource, metadata["namespace"], field_selector=named, initial=[job])
     async with contextlib.aclosing(changes):
         async for seen in changes:
             if seen.object["metadata"]["uid"] != metadata["uid"]:

@@ -1,7 +1,7 @@
-"""What a user is told of an object: one Topic for each thing that can be told, one Finding each time that it is.
+"""Findings about objects: a Topic for each thing that can be reported, a Finding each time that it is.
 
-Topics stand beside the rule that tells them; `catalogue.topics()` finds them all. Their ids are a promise: reports, suppressions
-and scripts name them, so an id is never given to anything else.
+Topics stand beside the rule that reports them; `catalogue.topics()` finds them all. Their ids are a promise: reports,
+suppressions and scripts name them, so an id is never given to anything else.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Topic(NamedTuple):
 
 
 NO_DIFFERENCE = ("none",)
-"""What a topic explains that is told of a field which is the same in both."""
+"""What a topic explains that is about a field which is the same in both."""
 
 
 class Place(NamedTuple):
@@ -72,7 +72,7 @@ class Place(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A topic, told of one object or of one field of it."""
+    """A topic, reported for one object or for one field of it."""
 
     topic: Topic
     object: str
@@ -91,7 +91,7 @@ class Finding(NamedTuple):
 
     @property
     def is_blocking(self) -> bool:
-        """Whether the result must not be used until somebody changes something or suppresses the finding."""
+        """Whether the result must not be used until something is changed or the finding is suppressed."""
         return self.topic.impact == "blocking" and not self.suppressed
 
     @property

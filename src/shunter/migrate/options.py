@@ -18,7 +18,7 @@ class Options(Struct, frozen=True):
     """The defaults are those of a conversion without any flag. InputError for values that cannot be meant."""
 
     torch_launch: TorchLaunch = "auto"
-    """How a program that torchrun does not start is told its rank: `auto` takes `env-compat` where the program needs it."""
+    """How a program that torchrun does not start gets its rank: `auto` takes `env-compat` where the program needs it."""
     profile: ProfileChoice = "auto"
     """P1 (idiomatic), P2 (runtime of its own with the framework's plugin), P3 (plain runtime); `auto` takes the simplest that
     loses nothing."""

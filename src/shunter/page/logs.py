@@ -308,7 +308,7 @@ class _Reading:
     async def _until_finished(self) -> None:
         metadata = self._job["metadata"]
         named = f"metadata.name={metadata['name']}"
-        changes = follow(self._client, self._resource, self._namespace, field_selector=named, known=[self._job])
+        changes = follow(self._client, self._resource, self._namespace, field_selector=named, initial=[self._job])
         async with aclosing(changes):
             async for change in changes:
                 is_this = change.object["metadata"]["uid"] == metadata["uid"]

@@ -211,7 +211,7 @@ def test_an_end_that_was_missed_is_new_whatever_was_written_of_earlier_ones() ->
         ended.changed(None, pod)
     pods["a"] = _ended("a", 9)
     ended.changed(_ended("a", 3), pods["a"])
-    new = restart.newly_finished("pytorch", [*pods.values()], known=2, ended=ended.revisions)
+    new = restart.newly_finished("pytorch", [*pods.values()], counted=2, ended=ended.revisions)
     assert [pod.metadata.name for pod in new] == ["missed"]
 
 

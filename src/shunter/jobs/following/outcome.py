@@ -78,7 +78,7 @@ async def _pods_and_logs(client: Client, job: Json, end: JobEnd) -> tuple[list[J
     running = {uid for uid, pod in pods.items() if not pod_has_ended(pod)}
     if not running or not only_victims(job, end.pods, logs):
         return end.pods, logs
-    changes = follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job), known=end.pods)
+    changes = follow(client, PODS, job["metadata"]["namespace"], label_selector=pod_selector(job), initial=end.pods)
     with suppress(ApiError, TimeoutError):
         async with asyncio.timeout(LATE_FAILURE_SECONDS), aclosing(changes):
             async for change in changes:

@@ -25,12 +25,12 @@ def clean(obj: Json) -> Json:
 
 
 def suspended(job: Json) -> Json:
-    """The job, of either generation, as one that runs nothing until somebody resumes it."""
+    """The job, of either generation, as one that runs nothing until it is resumed."""
     return _with_suspend(job, True)
 
 
 def resumed(job: Json) -> Json:
-    """The job, of either generation, as one that somebody resumed."""
+    """The job, of either generation, as one that was resumed."""
     return _with_suspend(job, False)
 
 
@@ -42,7 +42,7 @@ def _with_suspend(job: Json, suspend: bool) -> Json:
 
 
 def digest(obj: Json) -> str:
-    """SHA-256 (hex) of what the user wrote: equal for two readings of an object that nobody changed in between."""
+    """SHA-256 (hex) of what the user wrote: equal for two readings of an object that was not changed in between."""
     return digest_of(msgspec.json.encode(clean(obj), order="deterministic"))
 
 

@@ -85,7 +85,7 @@ def host_in(draft: Draft) -> Host:
 
 
 def _rehosted(value: str, host: Host, cluster_domain: str) -> str:
-    """A value of v1 with the hosts of v2; full names stay full where the operator was told of a domain."""
+    """A value of v1 with the hosts of v2; full names stay full where the operator was given a domain."""
 
     def found(match: re.Match[str]) -> str:
         return host(match[1], int(match[2])) + (match[3] if cluster_domain else "")

@@ -1,6 +1,6 @@
 """What else is in the input beside the job that is converted, as far as rules look at it: ConfigMaps and Secrets with scripts,
-Services in the way, jobs of other kinds with the same name. Of other objects only that is kept which is what it should be: nobody
-asked for them, and rules need not look at types again.
+Services in the way, jobs of other kinds with the same name. Of other objects only that is kept which is what it should be:
+nothing asked for them, and rules need not look at types again.
 """
 
 from __future__ import annotations

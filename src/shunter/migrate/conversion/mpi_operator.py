@@ -23,7 +23,7 @@ OPEN_MPI = "OpenMPI"
 JOB_ROLE = "K_MPI_JOB_ROLE"
 GPU_VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 LAUNCHER_BACKOFF_LIMIT = 6
-"""The launcher is a Job, which gives up after so many restarts where it is told nothing."""
+"""The launcher is a Job, which gives up after so many restarts by default."""
 SSH_AUTH_MOUNT_PATH = "/root/.ssh"
 """Also where a job says ""."""
 

@@ -118,7 +118,7 @@ def convert(source: SourceObject, options: Options, context: InputContext = NOTH
 
 
 def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
-    """A row for each leaf. Fields that say nothing need no counterpart; the user is told of others that no rule spoke of."""
+    """A row for each leaf. Fields that say nothing need no counterpart; others that no rule reported are reported."""
     for path, value, row in draft.ledger.account(draft.source.value):
         if value is None or value == {} or value == []:
             target = row.target if row else None
@@ -168,7 +168,7 @@ def _train_job(draft: Draft, runtime: Json | None) -> Json:
 
 def _trainer(draft: Draft, runtime: Json | None) -> Json:
     """The trainer section without the number of nodes that the runtime of the job has anyway. It is never empty: a TrainJob
-    without one is told no variables (kubeflow/trainer#4076)."""
+    without one gets no variables (kubeflow/trainer#4076)."""
     section = draft.trainer
     if runtime is None or len(section) == 1 or section["numNodes"] != runtime["spec"]["mlPolicy"]["numNodes"]:
         return section

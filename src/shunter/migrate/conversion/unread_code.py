@@ -19,7 +19,7 @@ _PROGRAM = r"[^\s'\";|&]*\.(?:py|sh|bash|pl|jl|R)\b"
 
 
 class UnreadCode(NamedTuple):
-    """Where code comes from that nobody has looked at, each once."""
+    """Where code comes from that was not read, each once."""
 
     images: tuple[str, ...]
     volumes: tuple[str, ...]

@@ -12,7 +12,7 @@ from shunter.migrate.paths import Path, value_at
 from shunter.operator.training.framework import AnyFramework
 
 _MOST = 20
-"""Faults of one job that are told."""
+"""Faults of one job that are reported."""
 
 
 def faults(source: SourceObject, framework: AnyFramework, first: UnreadableJobError) -> Iterator[UnreadableJobError]:

@@ -1,4 +1,4 @@
-"""What the releases of Trainer can be told (`--target-version`)."""
+"""What the releases of Trainer support (`--target-version`)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Ready(NamedTuple):
 
 
 def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, even_blocked: bool = False) -> Ready:
-    """Converts these jobs, or gives the reason why nothing can be done. A job that somebody has changed since the plan was
+    """Converts these jobs, or gives the reason why nothing can be done. A job that was changed since the plan was
     made is refused; changes by the plan itself are known from the journal."""
     jobs = {source.title: source for source in found.jobs}
     input_context = context_of(found.jobs, found.others)

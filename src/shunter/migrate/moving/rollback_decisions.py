@@ -1,8 +1,8 @@
 """Decides how to undo each write of a plan, given the current objects. Pure.
 
-Only objects that the journal records are changed, and only if nobody has changed them since. A finished training is never started
-again, neither as its v1 job nor because its TrainJob was deleted. And none is lost: a TrainJob is stopped or deleted only while
-the v1 job that it was created from exists.
+Only objects that the journal records are changed, and only if they have not been changed since. A finished training is never
+started again, neither as its v1 job nor because its TrainJob was deleted. And none is lost: a TrainJob is stopped or deleted only
+while the v1 job that it was created from exists.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Verdict = Literal["delete", "patch", "create", "nothing", "keep", "refuse"]
 """
 nothing   the write was never made, or is already undone
 keep      it is deliberately not undone
-refuse    somebody has changed the object since: undo it by hand
+refuse    the object was changed since: undo it by hand
 """
 
 
@@ -75,7 +75,7 @@ class RolledBackTrainJob(NamedTuple):
     is_stopping: bool = False
     """It is suspended and still has pods."""
     is_lost: bool = False
-    """It was started, and somebody else deleted it, so it is unknown whether it finished."""
+    """It was started, and deleted by others, so it is unknown whether it finished."""
     queue: str = ""
     """The Kueue queue that starts it; empty if users start it."""
 
@@ -242,7 +242,7 @@ def _finished(record: Record, why: str) -> Undo:
 
 
 def _uid_if_ours(record: Record, present: Json) -> str:
-    """The uid of an object that a rollback recreated without receiving the response; empty if somebody else created it."""
+    """The uid of an object that a rollback recreated without receiving the response; empty if others created it."""
     body = record.undo
     forms = [] if not body else [suspended(body), suspended_without_queue(body)] if is_job(body) else [body]
     is_ours = record.phase == "undoing" and digest(present) in map(digest, forms)

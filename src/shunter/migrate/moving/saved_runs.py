@@ -33,7 +33,7 @@ async def original_run(
 ) -> Run | None:
     """The run of a v1 job with which to compare its TrainJob's: that of the job itself, if it has finished or no run was saved,
     else the saved one; None if there is neither. `went_on`: the plan's action was `create`, so the TrainJob has continued the run
-    of a v1 job that somebody had suspended. ApiError if pods or logs may not be read."""
+    of a v1 job that was suspended before. ApiError if pods or logs may not be read."""
     if job is None or (saved is not None and not is_finished(job)):
         return saved
     run = await run_of(client, job, extra=extra)

@@ -19,7 +19,7 @@ Verdict = Literal["write", "written", "unchanged", "refuse"]
 """
 write       the write is needed
 written     an earlier run made the write, but did not receive the response
-unchanged   somebody else made the object so already: a rollback does not undo it
+unchanged   the object is so already, by others: a rollback does not undo it
 refuse      the write is not safe
 """
 
@@ -31,14 +31,14 @@ class Decision(NamedTuple):
     why: str = ""
 
 
-def decided(step: Step, present: Json | None, last: Record | None, known: str) -> Decision:
-    """The decision about a step. `last` is the journal's last record of it, `known` the object's digest after our last write to
+def decided(step: Step, present: Json | None, last: Record | None, written: str) -> Decision:
+    """The decision about a step. `last` is the journal's last record of it, `written` the object's digest after our last write to
     it."""
     match step.verb:
         case "create":
             return _created(step, present)
         case "patch":
-            return _patched(step, present, last, step.sha256 or known)
+            return _patched(step, present, last, step.sha256 or written)
         case "delete":
             return _deleted(step, present)
 

@@ -64,7 +64,7 @@ class Step(NamedTuple):
     train_job: str = ""
     """The name of the TrainJob that the gate concerns."""
     shared: bool = False
-    """Whether an equal object that somebody else created may be used instead."""
+    """Whether an equal object that others created may be used instead."""
     job: str = ""
     """The title of the v1 job; empty for a step of no job."""
 

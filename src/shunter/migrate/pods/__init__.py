@@ -5,7 +5,7 @@ sides                   v1 job -> pods, TrainJob + runtime -> JobSet -> Jobs -> 
 effective               what a container sees: variables, command and arguments with their references replaced
 facts                   a pod as facts, so that two can be compared; when two amounts are equal
 hosts                   the names by which pods reach each other, on both sides
-places                  facts that are told of pods and that no field says
+places                  facts about pods that are in no field
 differences             pairs of pods, and where they differ
 values                  what programs read of their own pod, on both sides
 showing                 for people

@@ -35,10 +35,10 @@ class RefusedError(InputError):
 
 
 class PriorityClasses:
-    """What admission may look at: PriorityClasses. One that nobody has told us of is there, and of no consequence."""
+    """What admission may look at: PriorityClasses. One that is unknown is taken as present, and has no effect."""
 
-    def __init__(self, known: Iterable[Json] = ()) -> None:
-        self._known = {one["metadata"]["name"]: one for one in known}
+    def __init__(self, classes: Iterable[Json] = ()) -> None:
+        self._known = {one["metadata"]["name"]: one for one in classes}
 
     def get(self, resource: Resource, namespace: str, name: str) -> Json | None:
         """The class, known or not; None for any other resource."""

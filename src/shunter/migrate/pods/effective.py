@@ -46,7 +46,7 @@ def effective_container(pod: Json, container: Json) -> EffectiveContainer:
 
 
 class _Entries(dict[str, bytes]):
-    """An object that nobody has read: every key is there, and its value is told by its name."""
+    """An object that was not read: every key is there, and its value is a mark with its name."""
 
     def __init__(self, title: str) -> None:
         self._title = title

@@ -1,5 +1,5 @@
 """A pod as a flat list of facts, so that two pods can be compared fact by fact: names of pods are marked, and lists whose items
-have a key are told by it.
+have a key are identified by it.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Side:
         return self._hosts.marked(text)
 
     def _part(self, part: bytes) -> Any:
-        """What a part of a JSON object says: pods are told the same of the others."""
+        """The value of a part of a JSON object: most parts are the same in all pods."""
         if part not in self._parts:
             self._parts[part] = self._hosts.marked(msgspec.json.decode(part))
         return self._parts[part]

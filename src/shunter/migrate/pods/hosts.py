@@ -18,7 +18,7 @@ to use it."""
 
 
 class Hosts:
-    """The pods of one side by the names that they have there; a name is told by the same mark on both sides."""
+    """The pods of one side by the names that they have there; a name has the same mark on both sides."""
 
     def __init__(self, marks: Mapping[str, str], namespace: str) -> None:
         """`marks` gives the mark of each name, as short as the other pods may say it."""

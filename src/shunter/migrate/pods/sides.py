@@ -188,7 +188,7 @@ def _trains(framework: AnyFramework, job: AnyJob, role: str, pod: Json) -> str:
 
 
 def _member(options: Options, job: AnyJob, role: str, pod: Json) -> Json:
-    """The pod as the v1 operator made it where it was told of a gang scheduler, which no job says."""
+    """The pod as the v1 operator made it where its options name a gang scheduler, which no job does."""
     scheduler = options.gang.removeprefix("coscheduling:")
     return pod if scheduler in ("", "none") else gang.member(pod, job, role, gang.Gang(scheduler=scheduler))
 

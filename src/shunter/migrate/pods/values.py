@@ -20,10 +20,10 @@ from shunter.migrate.pods.sides import Replica, v1_side, v2_side
 
 _NUMBER = late_pattern(r"[0-9]+$")
 _SHOWN = 8
-"""Pods of which both values are told; of larger jobs the first ones."""
+"""Pods of which both values are shown; of larger jobs the first ones."""
 
 _LONGEST, _BEFORE = 60, 20
-"""Characters of a value that are told, and how many of them before the first difference."""
+"""Characters of a value that are shown, and how many of them before the first difference."""
 
 
 class PodValue(NamedTuple):
@@ -83,8 +83,8 @@ def shown(values: list[PodValue]) -> str:
         start = max(len(common_beginning(*values[0][1:])) - _BEFORE, 0)
         before, after = (f"...{value[start : start + _LONGEST]}..." for value in values[0][1:])
         return f"{values[0].pod}: {before} in v1, {after} in v2"
-    told = "; ".join(f"{one.pod}: {one.v1} in v1, {one.v2} in v2" for one in values[:_SHOWN])
-    return f"{told}; and {len(values) - _SHOWN} more pods" if len(values) > _SHOWN else told
+    shown = "; ".join(f"{one.pod}: {one.v1} in v1, {one.v2} in v2" for one in values[:_SHOWN])
+    return f"{shown}; and {len(values) - _SHOWN} more pods" if len(values) > _SHOWN else shown
 
 
 def _variable(replica: Replica, field: str, name: str, variable: str) -> str | None:

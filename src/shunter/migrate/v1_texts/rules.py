@@ -1,5 +1,5 @@
 """What a line of any file shows: commands, labels, host names, ports, metrics, paths of requests. The first rule that matches a
-part of a line has it; what the syntax tree or the objects of a file have told already is left out.
+part of a line has it; what the syntax tree or the objects of a file have shown already is left out.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ _COMMAND = late_pattern(
 
 
 class Rule(NamedTuple):
-    """A pattern of lines, and what is told of a line that it matches."""
+    """A pattern of lines, and what is reported of a line that it matches."""
 
     topic: Topic
     pattern: re.Pattern[str]
@@ -238,9 +238,9 @@ _HOST = late_pattern(
 _MENTION = late_pattern(rf"\b{ANY_KIND}s?\b|\b{ANY_PLURAL}\b|\b(?i:{ANY_KIND})\.kubeflow\.org\b")
 
 
-def references(text: str, told: Iterable[Reference], *, skipped: Iterable[range] = ()) -> Iterator[Reference]:
-    """What the lines show. Lines of `skipped` (from 1) are left out, and those that `told` is about."""
-    left_out = {reference.line for reference in told}
+def references(text: str, reported: Iterable[Reference], *, skipped: Iterable[range] = ()) -> Iterator[Reference]:
+    """What the lines show. Lines of `skipped` (from 1) are left out, and those that `reported` is about."""
+    left_out = {reference.line for reference in reported}
     for lines in skipped:
         left_out.update(lines)
     host_topic, host_says = HOST, "{} is the name of a v1 pod and its service."

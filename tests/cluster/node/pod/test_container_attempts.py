@@ -30,7 +30,7 @@ def attempt(tmp_path: Path) -> Path:
     ],
 )
 def test_the_reason_of_an_end(attempt: Path, state: dict[str, Any], exit_code: int, reason: str) -> None:
-    ended = container_attempts.observed(attempt, 0, {}, alive=False, told={**ENDED, **state})
+    ended = container_attempts.observed(attempt, 0, {}, alive=False, reported={**ENDED, **state})
     assert ended is not None
     assert (ended.exit_code, ended.reason) == (exit_code, reason)
 
@@ -48,13 +48,13 @@ def test_the_termination_message(attempt: Path, written: str, policy: str, exit_
     (attempt / "termination").write_text(written)
     (attempt / "log").write_text("2026-11-28T05:00:00.000000000Z stdout F the last line\n")
     container = {"terminationMessagePolicy": policy}
-    ended = container_attempts.observed(attempt, 0, container, alive=False, told={**ENDED, "exit_code": exit_code})
+    ended = container_attempts.observed(attempt, 0, container, alive=False, reported={**ENDED, "exit_code": exit_code})
     assert ended is not None
     assert ended.message.strip() == message
 
 
 def test_a_supervisor_that_was_killed_left_no_end(attempt: Path) -> None:
-    ended = container_attempts.observed(attempt, 0, {}, alive=False, told={"started_at": 1.0})
+    ended = container_attempts.observed(attempt, 0, {}, alive=False, reported={"started_at": 1.0})
     assert ended is not None
     assert (ended.exit_code, ended.reason) == (137, "ContainerStatusUnknown")
 

@@ -23,12 +23,12 @@ class History(NamedTuple):
     writes: tuple[Write, ...] = ()
 
 
-def history(daemon_set: DaemonSet, known: Sequence[ControllerRevision]) -> History:
+def history(daemon_set: DaemonSet, revisions: Sequence[ControllerRevision]) -> History:
     """The revision with the DaemonSet's template, made where there is none, and the newest in any case."""
     template, collisions = daemon_set.spec.template, daemon_set.status.collision_count
     data = data_of(template)
-    current = [one for one in ordered(known) if one.data == data]
-    old = tuple(one for one in ordered(known) if one.data != data)
+    current = [one for one in ordered(revisions) if one.data == data]
+    old = tuple(one for one in ordered(revisions) if one.data != data)
     number = max((one.revision for one in old), default=0) + 1
     if current:
         newest = current[-1]

@@ -27,9 +27,9 @@ class Revisions(NamedTuple):
     writes: tuple[Write, ...] = ()
 
 
-def revisions(stateful_set: StatefulSet, known: Sequence[ControllerRevision]) -> Revisions:
+def revisions(stateful_set: StatefulSet, stored: Sequence[ControllerRevision]) -> Revisions:
     """The newest revision if it has the template, else an older one that has, which becomes the newest, else a new one."""
-    history = ordered(known)
+    history = ordered(stored)
     data, template = data_of(stateful_set.spec.template), stateful_set.spec.template
     collisions = stateful_set.status.collision_count or 0
     equal = [one for one in history if one.data == data]
@@ -52,11 +52,11 @@ def revisions(stateful_set: StatefulSet, known: Sequence[ControllerRevision]) ->
 
 
 def superfluous(
-    stateful_set: StatefulSet, known: Sequence[ControllerRevision], found: Revisions, pods: Sequence[Pod]
+    stateful_set: StatefulSet, stored: Sequence[ControllerRevision], found: Revisions, pods: Sequence[Pod]
 ) -> list[Delete]:
     """Deletes the oldest revisions beyond revisionHistoryLimit that no pod has."""
     live = {found.current.metadata.name, found.update.metadata.name, *(revision_of(pod) for pod in pods)}
-    unused = [one for one in ordered(known) if one.metadata.name not in live]
+    unused = [one for one in ordered(stored) if one.metadata.name not in live]
     surplus = max(len(unused) - stateful_set.spec.revision_history_limit, 0)
     return [Delete(ref=Ref.of(CONTROLLER_REVISIONS, one.metadata)) for one in unused[:surplus]]
 

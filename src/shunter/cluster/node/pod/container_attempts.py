@@ -30,7 +30,7 @@ class AttemptWatch:
         self._events = events
         self._changed = changed
         self.is_alive = True
-        self.told: Json | None = None
+        self.reported: Json | None = None
         """The state, where a full disk keeps it from being written."""
         asyncio.get_running_loop().add_reader(events, self._read)
 
@@ -46,7 +46,7 @@ class AttemptWatch:
         if not data:
             self.is_alive = False
             self.close()
-        self.told = files.reported_state(data, self.told)
+        self.reported = files.reported_state(data, self.reported)
         self._changed()
 
 
@@ -76,9 +76,9 @@ def create(directory: Path, spec: Json) -> None:
     files.write_json(str(directory / "spec.json"), spec)
 
 
-def observed(directory: Path, number: int, container: Json, *, alive: bool, told: Json | None = None) -> Attempt | None:
-    """What is known about an attempt, from what was `told` or else from its file; None when it never ran and never will."""
-    state = told or files.read_json(str(directory / "state.json"))
+def observed(directory: Path, number: int, container: Json, *, alive: bool, reported: Json | None = None) -> Attempt | None:
+    """What is known about an attempt, from what was `reported` or else from its file; None when it never ran and never will."""
+    state = reported or files.read_json(str(directory / "state.json"))
     identifier = attempt_id(directory)
     if state is None:
         return Attempt(number, identifier) if alive else None

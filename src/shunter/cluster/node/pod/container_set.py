@@ -97,7 +97,9 @@ class ContainerSet:
             assert state.attempt is not None
             number = state.attempt.number
             directory = self._directory.attempt(name, number)
-            found = container_attempts.observed(directory, number, self._specs[name], alive=watch.is_alive, told=watch.told)
+            found = container_attempts.observed(
+                directory, number, self._specs[name], alive=watch.is_alive, reported=watch.reported
+            )
             if found is None:
                 # The launcher was killed before it forked: the attempt can never run, so its number is free again.
                 self._unfollow(name)

@@ -267,7 +267,7 @@ def _writes_runtime(file: TextFile, context: EmitContext) -> bool:
 
 
 def runtimes_beside(paths: Sequence[str], objects: Sequence[SourceObject]) -> tuple[list[SourceObject], list[Finding]]:
-    """The runtimes that `tree` has written for several files of a folder, for whoever names one of the files alone; but for those
+    """The runtimes that `tree` has written for several files of a folder, for use of one of the files alone; but for those
     among the objects, by namespace and name. With them what there is to tell of reading their files."""
     folders = dict.fromkeys(Path(path).parent for path in paths if path != "-" and not Path(path).is_dir())
     known = {runtime_key(found.value) for found in _runtimes_among(objects)}

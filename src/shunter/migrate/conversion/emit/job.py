@@ -61,7 +61,7 @@ def written(conversion: Conversion, *, is_whole_document: bool, runtime_text: st
 
 
 def plain_text(value: Json) -> str:
-    """An object that nobody wrote before, in the usual layout."""
+    """An object that is in no source, in the usual layout."""
     origins = Origins(())
     return _joined(lines_of(value, "TrainJob", Layout(), origins, CommentPlacement(Layout(), origins, {})))
 

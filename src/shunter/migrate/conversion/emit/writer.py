@@ -23,7 +23,7 @@ MOST_IN_LINE = 3
 """Values of a mapping that is written in one line."""
 _SECTIONS: tuple[Path, ...] = (("spec", "trainer"), ("spec", "template"))
 _OWN_METADATA: dict[Manifest, Path] = {"TrainingRuntime": ("metadata",)}
-"""Of which nobody has written anything."""
+"""What is in no source."""
 _NO_REMARKS = FieldComments()
 
 
@@ -155,8 +155,8 @@ class _Writer:
         return ([flow], False) if flow is not None and len(flow) + indent < FLOW_WIDTH else None
 
     def _compact(self, value: Any, path: Path, indent: int) -> tuple[list[str], bool] | None:
-        """A small mapping, or a short list of words, that nobody wrote, in one line; the sections that people look for and add to
-        stay as they are."""
+        """A small mapping, or a short list of words, that is in no source, in one line; the sections that people look for and add
+        to stay as they are."""
         is_section = len(path) < 2 and path != _OWN_METADATA.get(self._manifest)
         is_section |= path in _SECTIONS and len(value) > 1
         if not self._is_compact or is_section or (isinstance(value, list) and any(isinstance(one, dict) for one in value)):

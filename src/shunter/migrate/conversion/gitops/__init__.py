@@ -1,7 +1,7 @@
 """Where manifests live: git, kustomize, Helm charts, Argo CD and Flux.
 
 overlays.py             how a tree of kustomizations is converted, and why so; overlay_conversion.py does it
-overlay_topics.py       what is told of kustomizations and their patches
+overlay_topics.py       the findings about kustomizations and their patches
 kustomize.py, copies.py, selection.py    what a directory builds, also in parts; which objects a patch selects
 replacements.py         replacements that name v1 jobs
 editing.py              small changes to a kustomization's text

@@ -153,11 +153,11 @@ def skeleton_of(document: Document, options: Options) -> TemplateSkeleton:
         raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
     place = Place(document.source, document.first_line + 1, 1)
     count = counts.count(len(holes), "expression")
-    told = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
+    converted = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
     found = tuple(_readable(finding, holes) for finding in outcome.findings)
     return TemplateSkeleton(
         text=before + text.rstrip("\n") + (after or "\n"),
-        findings=(told, *found),
+        findings=(converted, *found),
         runtime=_back(parts.runtime, holes, sums),
         runtime_name=_back(conversion.runtime["metadata"]["name"], holes, sums) if conversion.runtime else "",
         is_conditional=bool(before),

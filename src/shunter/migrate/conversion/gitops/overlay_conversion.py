@@ -284,7 +284,7 @@ class OverlayConversion:
                 self.removed.setdefault(file.relative_to(self.root), self._relative(owner))
 
     def _compare(self, each: Kustomization, built: str) -> None:
-        """A job that is not converted has to be built as it was, where it is still there; that it is left is told of it."""
+        """A job that is not converted has to be built as it was, where it is still there; that it is left is reported."""
         wanted = converted_build(built, self.options)
         try:
             seen = build_of(self.build(self.new / self._place(each)))

@@ -1,4 +1,4 @@
-"""What is told of kustomizations and their patches."""
+"""The findings about kustomizations and their patches."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def bases_first(found: list[Kustomization]) -> list[Kustomization]:
 
 
 def in_order(texts: Mapping[Path, str | None], bases_first: list[Path], removed: Mapping[Path, Path]) -> dict[Path, str | None]:
-    """New files that nobody names yet; kustomizations from the outermost to the bases, each right behind the files of its patches
-    that go (one that nobody names would be taken for a job); all else."""
+    """New files that are not named yet; kustomizations from the outermost to the bases, each right behind the files of its
+    patches that go (one that is not named would be taken for a job); all else."""
     outermost_first = {path: -number for number, path in enumerate(bases_first)}
 
     def rank(path: Path) -> tuple[int, int, bool]:

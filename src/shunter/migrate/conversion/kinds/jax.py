@@ -1,4 +1,4 @@
-"""JAXJob: Workers become the nodes of one group under v2's jax plugin, and are told v1's variables as well."""
+"""JAXJob: Workers become the nodes of one group under v2's jax plugin, and get v1's variables as well."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def arrange(draft: Draft) -> None:
     group = Group(NODE, (WORKER,), nodes)
     draft.groups = [group]
     place_roles(draft)
-    told = variables_of_v1(draft, WORKER, 0, PROCESS_ID=RANK_SOURCE)
-    group.explicit_environment = told
-    group.environment = [_by_plugin(variable) for variable in told]
+    variables = variables_of_v1(draft, WORKER, 0, PROCESS_ID=RANK_SOURCE)
+    group.explicit_environment = variables
+    group.environment = [_by_plugin(variable) for variable in variables]
     group.plugin_placeholders = [{"name": name, "value": ""} for name in PLUGIN.values()]
     draft.ml_policy = {"jax": {}}
     draft.trainer["numNodes"] = nodes

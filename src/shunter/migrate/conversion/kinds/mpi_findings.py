@@ -39,7 +39,7 @@ _OTHER_IMAGES = ("intelmpi", "intel-mpi", "hpckit", "mpich", "mvapich")
 
 
 def report(draft: Draft) -> None:
-    """Everything that is told of the job but what `mpi_command` tells."""
+    """Reports everything about the job but what `mpi_command` reports."""
     specs = ("spec", draft.replica_specs)
     if isinstance(draft.job.spec, MPIOperatorSpec):
         _account_for_mpi_operator(draft, draft.job.spec)

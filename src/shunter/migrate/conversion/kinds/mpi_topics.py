@@ -1,4 +1,4 @@
-"""What a user is told of an MPIJob; of mpirun's options in `mpi_command`."""
+"""The findings about an MPIJob; those about mpirun's options are in `mpi_command`."""
 
 from __future__ import annotations
 

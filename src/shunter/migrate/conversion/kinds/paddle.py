@@ -1,8 +1,8 @@
 """PaddleJob: a plain runtime and v1's variables; the pod that all others meet is a replicated job by itself.
 
 paddle.distributed.launch starts the server that all meet at only where PADDLE_MASTER is, letter by letter, the address of its
-own machine (Paddle 3.0: launch/controllers/master.py). So the first pod is told its own address, as in v1, and the others its
-name; pods of one Job are told the same, hence two of them.
+own machine (Paddle 3.0: launch/controllers/master.py). So the first pod gets its own address, as in v1, and the others its
+name; pods of one Job get the same, hence two of them.
 """
 
 from __future__ import annotations

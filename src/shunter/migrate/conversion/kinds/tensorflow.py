@@ -107,7 +107,7 @@ def _environment(draft: Draft, group: Group) -> list[Json]:
     usual = host_in(draft)
 
     def host(named: str, number: int) -> str:
-        # With workers that come and go a pod is told of no other of its own role: the first stands for each.
+        # With workers that come and go a pod knows no other of its own role: the first stands for each.
         return group.host_expression(index) if is_dynamic and named == role.lower() else usual(named, number)
 
     told = [

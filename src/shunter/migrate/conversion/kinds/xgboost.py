@@ -1,4 +1,4 @@
-"""XGBoostJob: Master and Workers on a plain runtime, told v1's variables, of which programs make their tracker
+"""XGBoostJob: Master and Workers on a plain runtime, with v1's variables, of which programs make their tracker
 (rabit) or machine list (LightGBM). v2's xgboost plugin sets other names (DMLC_*), which no program of v1 reads.
 """
 

@@ -27,7 +27,7 @@ class Spot(NamedTuple):
 
     @property
     def is_secret(self) -> bool:
-        """Whether it stands in a Secret, so that nobody is shown what it says."""
+        """Whether it stands in a Secret, so that its value is not shown."""
         return self.file.startswith("Secret ")
 
     def offset(self, start: int) -> int:

@@ -1,4 +1,4 @@
-"""The programs that start training processes, told from their command lines."""
+"""The programs that start training processes, recognized by their command lines."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from shunter.migrate.conversion.launch.arguments import Spot
 
 FindObject = Callable[[str], Json | None]
 """The object of a title (`ConfigMap scripts`, `Secret scripts`) with its texts in `data`, and in `binaryData` those that become
-files only; None when nobody has it."""
+files only; None when no object has it."""
 TEXT_FIELDS = ("data", "binaryData")
 """Where an object has what becomes files. Variables come from `data` alone. Source: kubelet 1.36 `makeEnvironmentVariables`."""
 
@@ -78,7 +78,7 @@ def sources(volume: Json) -> Iterator[tuple[str, Json]]:
 
 
 def env_sources(source: Json, find: FindObject) -> Iterator[tuple[str, dict[str, str]]]:
-    """What an entry of envFrom sets, with the title of the object, if somebody has it: the prefix is before the names."""
+    """What an entry of envFrom sets, with the title of the object, if it is there: the prefix is before the names."""
     for kind, field in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
         reference = source.get(field)
         if reference and (found := find(f"{kind} {reference.get('name')}")):

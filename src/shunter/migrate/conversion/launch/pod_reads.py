@@ -80,7 +80,7 @@ def pod_reads(container: Json, volumes: Sequence[Json], find: FindObject, variab
 
 
 def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[tuple[str, Spot]]:
-    """All that stands in words, hooks, probes and mounted files, whoever reads it, each once; of a text within another one only
+    """All that stands in words, hooks, probes and mounted files, each once, whatever reads it; of a text within another one only
     that one."""
     return _words_and_texts(_program_texts(container, volumes, find))
 
@@ -218,7 +218,7 @@ def _known_to(container: Json, text: str, variables: Mapping[str, str]) -> Mappi
 
 
 def _values(container: Json, find: FindObject) -> Iterator[tuple[str, Spot]]:
-    """Values of variables, which may be programs that a shell is told to run."""
+    """Values of variables, which may be programs that a shell runs."""
     for number, variable in enumerate(container.get("env") or ()):
         if isinstance(text := variable.get("value"), str):
             yield text, Spot(("env", number, "value"), 0, len(text), is_item=True)

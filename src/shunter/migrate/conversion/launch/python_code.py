@@ -51,7 +51,7 @@ def readings(code: str) -> tuple[Reading, ...]:
 
 @lru_cache(maxsize=256)
 def parsed(code: str) -> ast.Module | None:
-    """The code as a tree, which nobody changes; None when it cannot be parsed, or has more levels than can be read."""
+    """The code as a tree, not to be changed; None when it cannot be parsed, or has more levels than can be read."""
     try:
         tree = syntax_tree(code)
     except UNPARSABLE:

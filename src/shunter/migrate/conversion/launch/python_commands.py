@@ -55,7 +55,7 @@ class PythonCommand(NamedTuple):
     start: int
     """Where the code writes its first word."""
     is_run: bool
-    """Whether a function is told to start it; a list may be kept for another one to do so, or be none."""
+    """Whether it is passed to a function that starts it; a list may be kept for another one to do so, or be none."""
 
 
 class Connection(NamedTuple):
@@ -416,7 +416,7 @@ def _imports(node: ast.AST, modules: frozenset[str]) -> bool:
 
 
 def _of_shell(words: Sequence[str]) -> str:
-    """The text that a shell among the words is told to run; empty when it is told none."""
+    """The text that a shell among the words runs; empty when there is none."""
     if not words or words[0].rpartition("/")[2] not in SHELLS:
         return ""
     operands = shell_operands(words)

@@ -321,7 +321,7 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _default(node: ast.Call) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an option of argparse is when nobody gives it. It is `.name` of all options: that of `dest`, of the first long form,
+    """The default of an option of argparse. It is `.name` of all options: that of `dest`, of the first long form,
     or of the first one."""
     given = {keyword.arg: keyword.value for keyword in node.keywords}
     options = [text for word in node.args if (text := python_code.constant(word))]
@@ -352,7 +352,7 @@ def _holds_options(node: ast.expr, names: Collection[str]) -> bool:
 
 
 def _splits_port(node: ast.expr) -> bool:
-    """Whether a host and its port are told apart."""
+    """Whether a host and its port are separated."""
     is_split = isinstance(node, ast.Call) and called(node) in _SPLITS
     return is_split and any(isinstance(one, ast.Constant) and one.value == ":" for one in getattr(node, "args", ()))
 

@@ -20,7 +20,7 @@ HOSTS_FILE = "/etc/hosts"
 HOST_LIST = "/etc/mpi/hostfile"
 """Values that a program reads elsewhere than in a variable."""
 UNREAD = "more than can be read"
-"""In the place of a value: nobody knows what is read here."""
+"""In the place of a value: what is read here is unknown."""
 OF_HOST_NAME = frozenset({"/etc/hostname", "/proc/sys/kernel/hostname"})
 _PATH = late_pattern(r"/(?:etc|proc/sys/kernel)/(?:mpi/)?(?:\[h|[h?])[\w*?\[\]]*(?:\.[\w*]+)*")
 """A file, or a pattern of names."""

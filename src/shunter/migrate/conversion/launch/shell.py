@@ -25,7 +25,7 @@ _SEPARATOR = "separator"
 _DEEPEST_FUNCTION = 16
 """Functions within functions that are read by themselves, too; the commands of deeper ones count for those around them."""
 _DEEPEST = 30
-"""Substitutions within substitutions that are looked into; nobody writes so many."""
+"""Substitutions within substitutions that are looked into; programs do not have more."""
 
 
 class Command(NamedTuple):

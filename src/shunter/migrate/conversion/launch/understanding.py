@@ -75,7 +75,7 @@ class Launch(NamedTuple):
     @property
     def decisive(self) -> Started:
         """What says how processes are started: the main program, but beside plain Python the last unknown one. In `python
-        download.py && bash train.sh` nobody knows what train.sh starts."""
+        download.py && bash train.sh` what train.sh starts is unknown."""
         unknown = [found for found in self.started if found.launcher == "unknown"]
         return unknown[-1] if unknown and self.main.launcher == "python" else self.main
 

@@ -111,15 +111,15 @@ def _look_at_images(draft: Draft, spec: Path) -> None:
                 draft.report(NO_IMAGE, (*spec, field, index), f"Container {container.get('name', index)} has no image.")
 
 
-def _look_at_port_names(draft: Draft, spec: Path, told: Container[Path]) -> None:
-    """Ports of one name in a container, but for entries that are told of: no schema speaks of names, the rules of pods do."""
+def _look_at_port_names(draft: Draft, spec: Path, reported: Container[Path]) -> None:
+    """Ports of one name in a container, but for entries that are `reported`: no schema speaks of names, the rules of pods do."""
     for field in ("initContainers", "containers"):
         containers = draft.given((*spec, field))
         for index, container in enumerate(containers if isinstance(containers, list) else []):
             names: set[str] = set()
             for number, port in enumerate(container.get("ports") or ()):
                 name, place = port.get("name"), (*spec, field, index, "ports", number)
-                if name in names and place not in told:
+                if name in names and place not in reported:
                     says = f"Two ports of container {container.get('name', index)} are called {name}: its pods would be refused."
                     draft.report(REPEATED, place, says)
                 names |= {name} if name else set()

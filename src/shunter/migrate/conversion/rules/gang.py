@@ -1,4 +1,4 @@
-"""Gang scheduling: runPolicy.schedulingPolicy, and the scheduler of which only the v1 operator was told."""
+"""Gang scheduling: runPolicy.schedulingPolicy, and the scheduler that is set only in the v1 operator's options."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """restartPolicy and backoffLimit: what happens when a pod fails.
 
-v1 restarts for ever unless it is told otherwise, and counts over all pods; a Job gives up after 6 and counts its own.
+v1 restarts for ever by default, and counts over all pods; a Job gives up after 6 and counts its own.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _account_for_limit(draft: Draft) -> None:
 
 
 def _backoff_limit(draft: Draft, policy: str) -> int:
-    """v1 restarts without end unless it is told otherwise, and does not restart Never at all."""
+    """v1 restarts without end by default, and does not restart Never at all."""
     if policy == "Never":
         return 0
     limit = draft.job.run_policy.backoff_limit

@@ -47,15 +47,15 @@ class _Change(NamedTuple):
     after: Conversion
 
 
-def shared(batch: Batch, known: Iterable[Json] = ()) -> Batch:
-    """The batch with as few runtimes as its jobs need. `known` are TrainingRuntimes that are there already: a job takes one of
+def shared(batch: Batch, existing: Iterable[Json] = ()) -> Batch:
+    """The batch with as few runtimes as its jobs need. `existing` are TrainingRuntimes that are there already: a job takes one of
     them where it can. Every TrainJob makes the same JobSet as before. Blocked jobs are left alone."""
     usable = [outcome.conversion for outcome in batch.outcomes if outcome.conversion is not None and not outcome.is_blocked]
-    found = dict(zip(map(id, usable), shared_by(usable, batch.options, known), strict=True))
+    found = dict(zip(map(id, usable), shared_by(usable, batch.options, existing), strict=True))
     return replace(batch, outcomes=tuple(_with(outcome, found) for outcome in batch.outcomes))
 
 
-def shared_by(conversions: Sequence[Conversion], options: Options, known: Iterable[Json] = ()) -> list[Conversion]:
+def shared_by(conversions: Sequence[Conversion], options: Options, existing: Iterable[Json] = ()) -> list[Conversion]:
     """The same of conversions that may be used, in their order."""
     may_patch = has(options, "runtimePatches")
     groups: dict[bytes, list[_Member]] = {}
@@ -63,7 +63,7 @@ def shared_by(conversions: Sequence[Conversion], options: Options, known: Iterab
         if conversion.runtime is not None:
             member = _member(conversion, patches=may_patch)
             groups.setdefault(_frame_of(conversion, member.taken.frame), []).append(member)
-    candidates = _candidates(known, patches=may_patch)
+    candidates = _candidates(existing, patches=may_patch)
     found: dict[int, Conversion] = {}
     changes: list[_Change] = []
     for key, members in groups.items():
@@ -115,10 +115,10 @@ def _key(kind: str, metadata: Json, frame: Json) -> bytes:
     return msgspec.json.encode((kind, metadata.get("namespace") or "", annotations, frame), order="deterministic")
 
 
-def _candidates(known: Iterable[Json], *, patches: bool) -> dict[bytes, list[tuple[Json, RuntimeParts]]]:
+def _candidates(existing: Iterable[Json], *, patches: bool) -> dict[bytes, list[tuple[Json, RuntimeParts]]]:
     """Runtimes that conversions have made before, in the order of their names, by what they have in common with new ones."""
     found: dict[bytes, list[tuple[Json, RuntimeParts]]] = {}
-    for runtime in known:
+    for runtime in existing:
         try:
             metadata = runtime["metadata"]
             if GENERATOR not in annotations_of(runtime):
@@ -126,7 +126,7 @@ def _candidates(known: Iterable[Json], *, patches: bool) -> dict[bytes, list[tup
             taken = taken_apart(runtime["spec"], {}, patches=patches)
             key = _key(metadata["name"].partition("-")[0], metadata, taken.frame)
         except (LookupError, TypeError, AttributeError):
-            continue  # somebody has made it one that no job can take
+            continue  # it was changed to one that no job can take
         found.setdefault(key, []).append((runtime, taken))
     return {key: sorted(runtimes, key=lambda one: str(one[0]["metadata"]["name"])) for key, runtimes in found.items()}
 

@@ -1,7 +1,7 @@
 """A text taken apart into its documents, each read by itself: a bad one never stops the others.
 
-Nothing is normalised. The documents of a text, joined, are the text again, byte for byte, so whoever changes one document writes
-all the others back as they were.
+Nothing is normalised. The documents of a text, joined, are the text again, byte for byte, so code that changes one document
+writes all the others back as they were.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """v1 jobs within other things: trials of Katib, steps of Argo and pipelines, scripts that call kubectl, values of charts.
 
 Two ways: as an object in plain YAML, which has a place like any other and can be converted where it stands; or as text in a
-string, YAML or JSON, a shell's here-document included, which is found and told of. So are the jobs in values of charts, where no
+string, YAML or JSON, a shell's here-document included, which is found and reported. So are the jobs in values of charts, where no
 runtime could stand beside them.
 """
 
@@ -74,7 +74,7 @@ class Embedded(NamedTuple):
 
     @property
     def finding(self) -> Finding:
-        """What is told of it: WITHIN_TEXT where it cannot be converted in its place, else WITHIN_OBJECT."""
+        """The finding about it: WITHIN_TEXT where it cannot be converted in its place, else WITHIN_OBJECT."""
         holder = self.host.title if self.host.kind else "a file of values"
         message = f"{self.job.title} is in {shown(self.path)} of {holder}."
         title = self.host.title if self.host.kind else self.host.source

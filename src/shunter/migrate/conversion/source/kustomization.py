@@ -39,7 +39,7 @@ class Patch(msgspec.Struct, frozen=True, eq=False):
     target: Json | None = None
     documents: tuple[Document, ...] = ()
     is_missing: bool = False
-    """Whether its file is not there, so that nobody knows what it is for."""
+    """Whether its file is not there, so that its purpose is unknown."""
 
     @property
     def title(self) -> str:

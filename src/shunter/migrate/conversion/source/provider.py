@@ -157,7 +157,7 @@ class Input(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def findings(self) -> list[Finding]:
-        """What is told of the input itself, in its order."""
+        """The findings about the input itself, in its order."""
         found: list[Finding] = []
         for file in self.files:
             found += file.findings
@@ -184,7 +184,7 @@ def read(paths: Sequence[str], done: Callable[[int], None] = lambda count: None)
     """What stands in files, in all YAML and JSON files of directories and those below, and on standard input (`-`).
 
     A file that is named twice is read once; `done` hears of each. Raises InputError for a path that leads nowhere, to no
-    manifest file at all, or to what is no text; what cannot be read within a directory is told.
+    manifest file at all, or to what is no text; what cannot be read within a directory is reported.
     """
     files: dict[str, TextFile] = {}
     for path in paths:
@@ -231,7 +231,7 @@ def _is_manifest(name: str) -> bool:
 
 
 def _found_file(path: Path, relative: Path) -> TextFile:
-    """One that nobody named: where it cannot be read the others are read nevertheless."""
+    """One that was found, not named: where it cannot be read the others are read nevertheless."""
     try:
         if path.exists() and not path.is_file():
             return _unread(name_of(path), "neither a file nor a link to one", relative)
@@ -242,7 +242,7 @@ def _found_file(path: Path, relative: Path) -> TextFile:
 
 
 def _of_partial(path: Path, relative: Path) -> Iterator[TextFile]:
-    """A file of definitions of a chart, where it makes a v1 job; else it is nobody's business."""
+    """A file of definitions of a chart, where it makes a v1 job; else it is not read."""
     try:
         text = path.read_text(encoding="utf-8") if templates.is_of_chart(path) else ""
     except (OSError, UnicodeDecodeError):
@@ -254,7 +254,7 @@ def _of_partial(path: Path, relative: Path) -> Iterator[TextFile]:
 
 
 def unread(source: str, reason: str) -> Finding:
-    """What is told of a file or directory that cannot be read."""
+    """The finding about a file or directory that cannot be read."""
     return Finding(UNREAD, source, Place(source), (), f"It cannot be read: {reason}.")
 
 

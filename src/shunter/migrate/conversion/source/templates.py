@@ -1,4 +1,4 @@
-"""Helm templates: told apart from YAML in which double braces are text, such as `ps --format '{{.ID}}'`."""
+"""Helm templates, as opposed to YAML in which double braces are text, such as `ps --format '{{.ID}}'`."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def is_of_mpi_operator(source: SourceObject) -> bool:
 
 
 def findings_of(source: SourceObject) -> tuple[Finding, ...]:
-    """What is told of an object, or of what nearly is one, for its kind and version alone."""
+    """The finding about an object, or what is nearly one, for its kind and version alone."""
     if not source.is_object:
         return tuple(_missing(source))
     topic = _topic(source)

@@ -50,7 +50,7 @@ def with_argument(container: Json, flag: str, value: str, title: str) -> None:
 
 
 def settings(words: Sequence[str], environment: dict[str, str]) -> Iterator[Setting]:
-    """Everything that a program is told: flags with their values, words of their own, variables. Texts for a shell are taken
+    """Everything that a program is given: flags with their values, words of their own, variables. Texts for a shell are taken
     apart."""
     split = [part for word in words for part in (_split(word) if _is_text(word) else [word])]
     flag = ""

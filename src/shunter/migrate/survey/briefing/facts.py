@@ -226,16 +226,16 @@ def _masked(job: Job) -> Job:
     )
 
 
-def _masked_manifest(text: str, known: Collection[str]) -> str:
+def _masked_manifest(text: str, secrets: Collection[str]) -> str:
     try:
-        return masked_manifest(text, known)
+        return masked_manifest(text, secrets)
     except yaml.YAMLError:
         return HIDDEN
 
 
-def _masked_findings(findings: Iterable[Finding], known: Collection[str]) -> tuple[Finding, ...]:
+def _masked_findings(findings: Iterable[Finding], secrets: Collection[str]) -> tuple[Finding, ...]:
     return tuple(
-        finding._replace(message=masked(finding.message, known), remedy=masked(finding.remedy, known)) for finding in findings
+        finding._replace(message=masked(finding.message, secrets), remedy=masked(finding.remedy, secrets)) for finding in findings
     )
 
 

@@ -12,13 +12,13 @@ from shunter.jobs.masking import HIDDEN, is_credential, is_flag, masked, may_fol
 from shunter.migrate.conversion.source.yaml_nodes import nodes
 
 
-def masked_manifest(text: str, known: Collection[str]) -> str:
+def masked_manifest(text: str, secrets: Collection[str]) -> str:
     """A manifest without credentials, by name, address and shape, else as it stands. yaml.YAMLError when it names credentials and
     is not YAML by itself."""
-    node = yaml.compose(text, Loader) if known or names_credential(text) else None
+    node = yaml.compose(text, Loader) if secrets or names_credential(text) else None
     for start, end in sorted(_spans(node), reverse=True) if node is not None else ():
         text = text[:start] + HIDDEN + text[start + len(text[start:end].rstrip()) :]
-    return masked(text, known)
+    return masked(text, secrets)
 
 
 def _spans(root: yaml.Node) -> set[tuple[int, int]]:

@@ -44,13 +44,13 @@ class Subject(NamedTuple):
     state: str
     """Created, Running, Restarting, Suspended, Succeeded or Failed; empty for a manifest."""
     owner: str
-    """Who made the job, or looks after it: `Trial team/tune`, `Helm release team/jobs`; empty for nobody."""
+    """What owns or manages the job: `Trial team/tune`, `Helm release team/jobs`; empty if nothing does."""
     inside: str
     """The object that a job is embedded in: `CronJob team/nightly`; empty for one that stands alone."""
 
     @property
     def standing(self) -> list[Finding]:
-        """The findings that nobody has suppressed."""
+        """The findings that are not suppressed."""
         return [finding for finding in self.outcome.findings if not finding.suppressed]
 
 

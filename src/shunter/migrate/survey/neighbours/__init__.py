@@ -5,7 +5,7 @@ selections.py       the selectors that an object has, by a table of kinds or by 
 job_pods.py         the labels of a job's pods in v1 and in v2
 changes.py          whom a selector selects before and after, and the selector that selects the same pods in v2
 references.py       objects that name a job: scaleTargetRef, targetRef, owners
-topics.py           what is told
+topics.py           the findings
 selector_texts.py   a manifest's text with another selector in it
 checks.py           all of it over an input, beside the scan of everything that is passed on
 

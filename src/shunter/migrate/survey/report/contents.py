@@ -46,7 +46,7 @@ class ReportedFinding(_Struct, frozen=True):
 
     @property
     def is_blocking(self) -> bool:
-        """Whether the result must not be used until somebody changes something or suppresses the finding."""
+        """Whether the result must not be used until something is changed or the finding is suppressed."""
         return self.impact == "blocking" and not self.suppressed
 
     @property

@@ -36,31 +36,31 @@ def verdicts(job: Job, counted: Mapping[str, ReplicaStatus]) -> Iterator[Verdict
 
 def news(job: Job, members: MPIPods, counted: Mapping[str, ReplicaStatus]) -> tuple[Note, ...]:
     """Upstream's further events, each when it becomes true; `counted` are the counters of now, the job's those of before."""
-    before = job.status.replica_statuses
-    known: dict[str, ReplicaStatus] = {role: before.get(role, ReplicaStatus()) for role in (LAUNCHER, WORKER)}
-    return (*_of_launcher(job, members.launcher, known[LAUNCHER]), *_of_workers(job, members, known, counted))
+    stored = job.status.replica_statuses
+    before: dict[str, ReplicaStatus] = {role: stored.get(role, ReplicaStatus()) for role in (LAUNCHER, WORKER)}
+    return (*_of_launcher(job, members.launcher, before[LAUNCHER]), *_of_workers(job, members, before, counted))
 
 
-def _of_launcher(job: Job, launcher: Pod | None, known: ReplicaStatus) -> Iterator[Note]:
+def _of_launcher(job: Job, launcher: Pod | None, before: ReplicaStatus) -> Iterator[Note]:
     full_name = f"{job.kind} {job.namespace}/{job.name}"
     if launcher is None:
         return
-    if launcher.status.phase == "Succeeded" and not known.succeeded:
+    if launcher.status.phase == "Succeeded" and not before.succeeded:
         yield job.note("Normal", "mpijobsSucceeded", f"{full_name} successfully completed.")
-    if launcher.status.phase == "Failed" and not known.failed:
+    if launcher.status.phase == "Failed" and not before.failed:
         yield job.note("Warning", launcher.status.reason or f"{job.kind}Failed", f"{full_name} has failed")
 
 
 def _of_workers(
-    job: Job, members: MPIPods, known: Mapping[str, ReplicaStatus], counted: Mapping[str, ReplicaStatus]
+    job: Job, members: MPIPods, before: Mapping[str, ReplicaStatus], counted: Mapping[str, ReplicaStatus]
 ) -> Iterator[Note]:
     if members.is_done:
         return
     evicted = sum(1 for pod in members.workers if pod.status.phase == "Failed" and pod.status.reason == "Evicted")
-    if evicted and known[WORKER].failed < counted[WORKER].failed:
+    if evicted and before[WORKER].failed < counted[WORKER].failed:
         yield job.note("Warning", f"{job.kind}Evicted", f"{evicted}/{len(members.workers)} workers are evicted")
     desired = job.replica_count(WORKER)
-    if _all_run(counted, desired) and not _all_run(known, desired):
+    if _all_run(counted, desired) and not _all_run(before, desired):
         yield job.note("Normal", f"{job.kind}Running", f"{job.kind} {job.namespace}/{job.name} is running")
 
 

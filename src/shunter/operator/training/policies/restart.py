@@ -45,8 +45,8 @@ def exit_code(pod: Pod, container: str) -> int | None:
     return terminated.exit_code if terminated else None
 
 
-def newly_finished(container: str, pods: list[Pod], known: int, ended: Mapping[str, int]) -> list[Pod]:
-    """The pods whose end was not reported yet: the last to end, beyond the `known` number that the status counts, and those whose
+def newly_finished(container: str, pods: list[Pod], counted: int, ended: Mapping[str, int]) -> list[Pod]:
+    """The pods whose end was not reported yet: the last to end, beyond the number that the status has `counted`, and those whose
     training container has ended while others still run. `ended` has the resourceVersions of their ends by UID.
 
     Upstream reports every exit at every reconcile, which floods the events of large jobs.
@@ -54,4 +54,4 @@ def newly_finished(container: str, pods: list[Pod], known: int, ended: Mapping[s
     running_on = [pod for pod in pods if not pod.is_finished and exit_code(pod, container) is not None]
     finished = [pod for pod in pods if pod.is_finished]
     finished.sort(key=lambda pod: ended.get(pod.metadata.uid) or revision(pod.metadata.resource_version))
-    return [*running_on[:REPORTED_PODS], *finished[known:]]
+    return [*running_on[:REPORTED_PODS], *finished[counted:]]

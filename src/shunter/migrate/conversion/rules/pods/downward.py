@@ -1,4 +1,4 @@
-"""What containers are told of their own pod (downward API): labels of v1 are not there any more, names are others."""
+"""What containers get of their own pod (downward API): labels of v1 are not there any more, names are others."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _look_at_directories(draft: Draft, group: Group) -> None:
 
 
 def _other_indices(draft: Draft, group: Group) -> list[str]:
-    """What pods are told of whose role stands behind another one in the group."""
+    """Reports what changes for pods whose role stands behind another one in the group."""
     found, before = [], 0
     for role in group.roles:
         last = draft.job.replica_count(role) - 1
