@@ -38,16 +38,17 @@ LOGS = {"fetch": "fetched", "node": "ValueError: no data", "sidecar": "copied"}
 
 
 class OneJob:
-    """A server with one job, which ends by the first change, and its pod. `jobs` are those it lists."""
+    """A server with one job, which ends by the first change, and its pod. `jobs` and `pods` are those it lists."""
 
-    def __init__(self, change: Json, jobs: Sequence[Json] = (JOB,)) -> None:
+    def __init__(self, change: Json, jobs: Sequence[Json] = (JOB,), pods: Sequence[Json] = (POD,)) -> None:
         self._change = change
         self._jobs = jobs
+        self._pods = pods
 
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
-        items = {"trainjobs": [*self._jobs], "pods": [POD]}.get(path.rpartition("/")[2], [])
+        items = {"trainjobs": [*self._jobs], "pods": [*self._pods]}.get(path.rpartition("/")[2], [])
         return Response(200, {}, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
 
     async def stream(

@@ -1,8 +1,14 @@
-"""A report as lines of text."""
+"""A report as lines of text; what it says of a job without a verdict, by what could not be checked."""
 
 from __future__ import annotations
 
-from shunter.doctor.text import LONGEST, MOST_EVIDENCE, verdict_lines
+import pytest
+
+from doctor.evidences import log, pod, runs, seen
+from job_evidence import NOW, v1_job
+from shunter.doctor.diagnosing import diagnose
+from shunter.doctor.evidence import NO_EXEC, Evidence, Missing
+from shunter.doctor.text import LONGEST, MOST_EVIDENCE, report_lines, verdict_lines
 from shunter.doctor.verdicts import Excerpt, Verdict
 
 
@@ -41,3 +47,53 @@ def test_the_remedy_is_a_sentence_that_is_wrapped() -> None:
     assert lines[1].startswith("  do     Raise the limit")
     assert len(lines) == 3
     assert lines[2].startswith("         limit the")
+
+
+RUNNING = [{"type": "Running", "status": "True", "reason": "JobRunning", "message": ""}]
+STEPS = ("step 1 loss 0.5", "step 2 loss 0.4", "step 3 loss 0.3")
+UNDECIDED = "undecided: no problem found, but what would show one was not checked"
+CHECKED = "no problem found in what was checked"
+OF_STACKS = "not checked: stacks (--no-exec): {} cannot be judged"
+
+
+def running(*missing: str, silent: float, workers: int = 2) -> Evidence:
+    """Of a job whose ranks wrote a line each second, until `silent` seconds ago; the sources of these names were not read."""
+    ranks = range(workers + 1)
+    return seen(
+        *(pod(rank, **runs()) for rank in ranks),
+        job=v1_job(workers, conditions=RUNNING),
+        logs=() if "logs" in missing else tuple(log(rank, *STEPS, at=silent, every=1.0) for rank in ranks),
+        missing=tuple(Missing(what=what, why=NO_EXEC, is_refused=False) for what in missing),
+    )
+
+
+@pytest.mark.parametrize(
+    ("evidence", "lines", "code"),
+    [
+        (running(silent=40), ["no problem found"], 0),
+        (running("stacks", silent=40), [UNDECIDED, OF_STACKS.format("H01, H02, H03, H05 and S01")], 3),
+        (running("stacks", silent=2), [CHECKED, OF_STACKS.format("S01")], 0),
+        (running("stacks", silent=2, workers=0), ["no problem found"], 0),
+        (running("metrics", silent=40), ["no problem found"], 0),
+        (running("metrics", silent=130), [UNDECIDED, "not checked: metrics (--no-exec): S02 cannot be judged"], 3),
+        (running("flight recorder", silent=2), [CHECKED, "not checked: flight recorder (--no-exec): H04 cannot be judged"], 0),
+    ],
+    ids=[
+        "all was checked",
+        "silent, without stacks",
+        "it writes, without stacks",
+        "one rank that writes, without stacks",
+        "silent for less than a rule takes, without metrics",
+        "silent, without metrics",
+        "it writes, without recorders",
+    ],
+)
+def test_no_problem_found_stands_alone_only_if_all_was_checked(evidence: Evidence, lines: list[str], code: int) -> None:
+    """With py-spy missing in an image, a hung job was reported as `no problem found`, with exit code 0."""
+    report = diagnose(evidence, NOW)
+    assert (list(report_lines(report))[1:], report.exit_code) == (lines, code)
+
+
+def test_a_job_that_writes_without_logs_that_may_be_read_is_undecided() -> None:
+    report = diagnose(running("stacks", "logs", silent=2), NOW)
+    assert (list(report_lines(report))[1], report.exit_code) == (UNDECIDED, 3)

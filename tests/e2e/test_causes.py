@@ -150,7 +150,7 @@ def test_run_says_the_cause_once_and_ends_in_time(cluster: Cluster, namespace: s
     assert "ConfigMap code does not exist. Create it" in told
     assert done.stderr.count("FailedMount") == 0
     assert "did not end within --timeout" in done.stderr
-    assert "is still running; follow it" in done.stderr
+    assert "has not started, and stays; follow it" in done.stderr
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)

@@ -269,6 +269,17 @@ def test_watch_says_nothing_of_a_healthy_job_and_ends_with_it(cluster: Cluster, 
     assert done.stdout.splitlines() == [f"PyTorchJob {namespace}/short  Succeeded  3 ranks", "no problem found"]
 
 
+@pytest.mark.long
+def test_watch_says_that_a_silent_job_is_undecided_if_no_stacks_may_be_read(cluster: Cluster, namespace: str) -> None:
+    """It printed nothing, as of a healthy job."""
+    cluster.apply(job(namespace, "still", python("import time\nprint('loading', flush=True)\ntime.sleep(45)")))
+    done = cluster.shunter("doctor", "still", "-n", namespace, "--watch", "--no-exec", timeout=150)
+    lines = done.stdout.splitlines()
+    assert "undecided: no problem found, but what would show one was not checked" in lines, done.stdout + done.stderr
+    assert "not checked: stacks (--no-exec): H01, H02, H03, H05 and S01 cannot be judged" in lines
+    assert (lines[-1], done.returncode) == ("no problem found", 0), "the job succeeded"
+
+
 def train(cluster: Cluster, namespace: str, fault: str, *, has_server: bool = False) -> None:
     """Starts a job of three ranks on gloo that runs into this fault, each with torch's worker server where that is wanted. One at
     a time: three ranks of torch take 2 GB."""

@@ -29,6 +29,12 @@ async def test_a_job_that_somebody_deletes_has_not_succeeded_and_says_so() -> No
     assert (ended.succeeded, ended.message) == (False, "TrainJob team/train was deleted")
 
 
+async def test_a_job_that_does_not_end_in_time_is_named_with_its_state() -> None:
+    text = "TrainJob team/train is Created and did not end within 0.2 s"
+    with pytest.raises(TimeoutError, match=re.escape(text)):
+        await followed(Client(OneJob({"type": "MODIFIED", "object": JOB})), JOB, timeout=0.2)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

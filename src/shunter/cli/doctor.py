@@ -70,10 +70,10 @@ def doctor(
     """Diagnose why a job does not train, hangs or failed.
 
     Reads the job, its pods, events and logs. If they show no cause and the job runs, samples the stacks of its ranks twice
-    (py-spy, by exec). Prints each verdict with evidence, certainty and remedy, and lists what it has no permission to read.
+    (py-spy, by exec). Prints each verdict with evidence, certainty and remedy, and lists what it could not check.
 
-    Exit codes: 0 no problem found, 1 cause found, 2 invalid input, 3 problem found without a cause, or required evidence was
-    not accessible.
+    Exit codes: 0 no problem found, 1 cause found, 2 invalid input, 3 problem found without a cause, or undecided: what would
+    show whether the job trains was not checked (no permission, no py-spy, --no-exec).
     """
     if bool(job) == (from_ is not None):
         raise InputError("name either a job or, with --from, a directory.", "List jobs with: shunter jobs")

@@ -209,10 +209,10 @@ async def run_program(
             job = await submitted(target, *request, options, replace=replace)
         if job is None:
             return True
-        from shunter.cli.output.following import all_succeeded, still_running_text  # while the pods start
+        from shunter.cli.output.following import all_succeeded, remaining_text  # while the pods start
 
         if options.detach:
-            say(still_running_text(job))
+            say(remaining_text(job, "was created"))
             return True
         succeeded = await all_succeeded(client, [(resource, job)], timeout)
         if succeeded:

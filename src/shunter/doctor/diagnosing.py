@@ -74,7 +74,8 @@ def _not_checked(case: Case, rules: Sequence[Rule]) -> tuple[NotChecked, ...]:
     """The sources that are missing, and the rules that need them in this case."""
     found = []
     for one in case.evidence.missing:
-        without = tuple(rule.id for rule in rules if one.what in rule.needs(case))
+        without = [rule for rule in rules if one.what in rule.needs(case)]
         if without:
-            found.append(NotChecked(what=one.what, why=one.why, rules=without, is_refused=one.is_refused))
+            ids, decides = tuple(rule.id for rule in without), any(rule.decides for rule in without)
+            found.append(NotChecked(what=one.what, why=one.why, rules=ids, is_refused=one.is_refused, decides=decides))
     return tuple(found)

@@ -59,13 +59,17 @@ async def watch_job(
     commands: Commands | None = None,
     sampling: Sampling = TWICE,
 ) -> AsyncIterator[Report]:
-    """Diagnoses the job every WATCH_SECONDS: a report whenever the verdicts change, and one when the job has ended. Stops then,
-    or when the job is deleted."""
+    """Diagnoses the job every WATCH_SECONDS: a report whenever the verdicts change or it has been undecided twice, and one when
+    the job has ended. Stops then, or when the job is deleted."""
     resource, job = await readable_job(client, name, namespace)
-    before: list[object] = []
+    before: list[object] = [False]
+    was_undecided = False
     while True:
         report = (await diagnosis(client, commands, job, sampling)).report
         found: list[object] = [(verdict.id, verdict.ranks, verdict.confidence) for verdict in report.verdicts]
+        # Once is normal: ranks that have only just started run no Python yet.
+        found.append(report.is_undecided and was_undecided)
+        was_undecided = report.is_undecided
         if found != before or overview(job).is_finished:
             yield report
         if overview(job).is_finished:

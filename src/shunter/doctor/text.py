@@ -26,9 +26,18 @@ def report_lines(report: Report) -> Iterator[str]:
     for verdict in report.verdicts:
         yield from verdict_lines(verdict)
     if not report.verdicts:
-        yield "no problem found" if report.is_well else "no cause found in the evidence"
+        yield _no_verdict(report)
     for one in report.not_checked:
         yield f"not checked: {one.what} ({one.why}): {joined(one.rules)} cannot be judged"
+
+
+def _no_verdict(report: Report) -> str:
+    """The line of a report without verdicts: `no problem found` stands alone only where everything was checked."""
+    if not report.is_well:
+        return "no cause found in the evidence"
+    if report.is_undecided:
+        return "undecided: no problem found, but what would show one was not checked"
+    return "no problem found in what was checked" if report.not_checked else "no problem found"
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:

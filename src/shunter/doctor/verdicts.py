@@ -50,6 +50,8 @@ class NotChecked(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rules: tuple[str, ...]
     is_refused: bool = True
     """Whether it was refused; False if it was not requested, or the cluster does not serve it."""
+    decides: bool = True
+    """Whether the job may not train without a verdict about it: one of the rules decides (`rules.rule.Rule`)."""
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +79,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def exit_code(self) -> int:
-        """0 no problem found; 1 a cause is named; 3 something is wrong without a cause, or a source that a rule needs was
-        refused."""
+        """0 no problem found; 1 a cause is named; 3 something is wrong without a cause, or it is not known whether anything is
+        wrong: a source that decides it was not read, for whatever reason."""
         if any(one.confidence != "possible" for one in self.verdicts):
             return 1
-        return 3 if self.verdicts or not self.is_well or any(one.is_refused for one in self.not_checked) else 0
+        return 3 if self.verdicts or not self.is_well or self.is_undecided else 0
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the job may not train although there is no verdict, or something was refused."""
+        return any(one.decides or one.is_refused for one in self.not_checked)

@@ -344,8 +344,8 @@ class Progress(NamedTuple):
 def progress(case: Case, ranks: Group) -> Progress:
     """By new log lines, by how long logs are silent, and by whether ranks in a collective were woken. Ranks that have only just
     started or logged a line count as making progress."""
-    first, last = case.evidence.samples[0], case.evidence.samples[1]
-    if any(at != first.last_lines.get(pod) for pod, at in last.last_lines.items()):
+    last = case.evidence.samples[1]
+    if wrote_between_samples(case):
         return Progress(True, True, "")
     # A collective that completes wakes its ranks. In the rendezvous they poll.
     woken = [rank for rank in ranks.doing("collective") if rank.last.switches - rank.first.switches > ranks.seconds]
@@ -354,9 +354,28 @@ def progress(case: Case, ranks: Group) -> Progress:
         # On a busy machine a start takes minutes, in which ranks that load libraries are at the same line in both samples.
         starts = age(case, last.at) < LEAST_AGE or not all(rank.is_asleep for rank in ranks.doing("collective", "rendezvous"))
         return Progress(bool(woken) or starts, False, "no rank has written anything that could be compared")
-    if silence < max(LEAST_SILENCE, QUIET_GAPS * (gap or 0)):
+    if silence < _least_silence(gap):
         return Progress(True, True, "")
     return Progress(False, True, f"no rank has written a line for {int(silence)} s")
+
+
+def wrote_between_samples(case: Case) -> bool:
+    """Whether a rank wrote a line between the first two samples; False without two."""
+    samples = case.evidence.samples
+    return len(samples) > 1 and any(at != samples[0].last_lines.get(pod) for pod, at in samples[1].last_lines.items())
+
+
+def writes_at_pace(case: Case) -> bool:
+    """Whether a rank has written a line so recently that stacks would show no hang (see `progress`)."""
+    if wrote_between_samples(case):
+        return True
+    silence, gap = quiet(case, case.now)
+    return silence is not None and silence < _least_silence(gap)
+
+
+def _least_silence(gap: float | None) -> float:
+    """Seconds that logs must be silent to count, by the median gap between lines."""
+    return max(LEAST_SILENCE, QUIET_GAPS * (gap or 0))
 
 
 def _times(lines: Sequence[Line]) -> list[datetime]:

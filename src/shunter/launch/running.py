@@ -26,6 +26,7 @@ from shunter.launch.preparing import make_embedded_place, prepared, require_unde
 from shunter.launch.programs import program_of
 from shunter.launch.submitting import submit
 from shunter.launch.tracking import LOCAL
+from shunter.operator.overview import overview
 
 Result = TypeVar("Result")
 
@@ -152,7 +153,9 @@ async def followed(client: Client, job: Json, *, timeout: float | None = None) -
     follower = JobFollower(client, TRAIN_JOBS, job, PipeDisplay())
     end = await follower.run_until(None if timeout is None else asyncio.get_running_loop().time() + timeout)
     if end is None:
-        raise TimeoutError
+        row = overview(follower.job)
+        why = f": {follower.cause}" if follower.cause is not None else ""
+        raise TimeoutError(f"{row.title} is {row.state} and did not end within {timeout:g} s{why}")
     ended = await outcome(client, end, job)
     for line in (ended.sentence, *(f"  {line}" for line in (*ended.reasons[1:], *ended.faults))):
         _say(line)

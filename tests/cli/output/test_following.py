@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from job_evidence import v1_job, v2_job
-from one_job import FAILED, JOB, OneJob
+from one_job import FAILED, JOB, POD, OneJob
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.output import following
 from shunter.cli.output.following import all_succeeded, ended_by, report
@@ -50,22 +50,65 @@ async def test_a_job_that_does_not_end_in_time_has_not_succeeded_and_goes_on(cap
     assert "follow it: shunter logs -f train -n team; end it: shunter delete train -n team" in said
 
 
-async def test_ctrl_c_tells_of_each_job_that_has_not_ended_that_it_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    async def first_has_ended(*arguments: Any) -> bool:
-        if arguments[3] is jobs[0]:
-            return True
-        raise asyncio.CancelledError
+WAITS = {"waiting": {"reason": "CreateContainerConfigError", "message": 'configmap "code" not found'}}
+PENDING = {**POD, "status": {"phase": "Pending", "containerStatuses": [{"name": "node", "state": WAITS}]}}
+MISSING = "ConfigMap code does not exist. Create it, or correct the name; the pod then continues."
+REMAINDER = "follow it: shunter logs -f {0} -n team; end it: shunter delete {0} -n team"
 
-    jobs = [{**JOB, "metadata": {"name": name, "namespace": "team"}} for name in ("first", "second", "third")]
-    monkeypatch.setattr(following, "ended_by", first_has_ended)
+
+@pytest.mark.parametrize(
+    ("pods", "shown"),
+    [
+        ([POD], [f"TrainJob train is still running; {REMAINDER.format('train')}"]),
+        (
+            [PENDING],
+            [
+                f"MissingConfigMap: node-0: {MISSING}",
+                f"TrainJob train has not started, and stays; {REMAINDER.format('train')}",
+            ],
+        ),
+        (
+            [],
+            [
+                "no cause is known yet; look again: shunter describe train -n team",
+                f"TrainJob train has not started, and stays; {REMAINDER.format('train')}",
+            ],
+        ),
+    ],
+    ids=["its ranks run", "its pods wait", "it has no pods"],
+)
+async def test_at_the_timeout_a_job_that_never_ran_is_not_called_running_and_its_cause_is_named(
+    pods: list[Any], shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However short the timeout is: the cause is read once more."""
+    now = asyncio.get_running_loop().time()
+    client = Client(OneJob({"type": "MODIFIED", "object": JOB}, pods=pods))
+    assert await ended_by(now, client, TRAIN_JOBS, JOB, PipeDisplay()) is False
+    first, *rest = [line.strip() for line in capsys.readouterr().err.splitlines()]
+    assert (first, rest) == ("TrainJob team/train is Created and did not end within --timeout", shown)
+
+
+@pytest.mark.parametrize(
+    ("pods", "how"), [([POD], "is still running"), ([PENDING], "has not started, and stays")], ids=["running", "pending"]
+)
+async def test_ctrl_c_tells_of_each_job_that_has_not_ended_that_it_stays(
+    pods: list[Any], how: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, seen = PipeDisplay(), asyncio.Event()
+    monkeypatch.setattr(screen, "progress", lambda row, phases: seen.set() if phases else None)
+    monkeypatch.setattr(following, "display", lambda: screen)
+    later = {**JOB, "metadata": {"name": "later", "namespace": "team"}}
+    server = OneJob({"type": "MODIFIED", "object": JOB}, pods=pods)
+    task = asyncio.create_task(all_succeeded(Client(server), [(TRAIN_JOBS, JOB), (TRAIN_JOBS, later)], None))
+    await asyncio.wait_for(seen.wait(), 10)
+    task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await all_succeeded(Client(OneJob({})), [(TRAIN_JOBS, job) for job in jobs], None)
-    assert " ".join(capsys.readouterr().err.split()) == " ".join(
-        f"TrainJob {name} is still running; follow it: shunter logs -f {name} -n team; end it: shunter delete {name} -n team"
-        for name in ("second", "third")
-    )
+        await task
+    lines = [line for line in capsys.readouterr().err.splitlines() if "follow it" in line]
+    assert lines == [
+        f"TrainJob train {how}; {REMAINDER.format('train')}",
+        f"TrainJob later was not followed, and stays; {REMAINDER.format('later')}",
+    ]
 
 
 SUCCEEDED = {**JOB, "status": {"conditions": [{"type": "Complete", "status": "True", "message": "all ranks ended"}]}}

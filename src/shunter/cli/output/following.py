@@ -36,35 +36,44 @@ async def all_succeeded(client: Client, jobs: Sequence[tuple[Resource, Json]], t
         for resource, job in jobs:
             succeeded.append(await ended_by(deadline, client, resource, job, display()))
     except asyncio.CancelledError:
-        for _, job in jobs[len(succeeded) :]:
-            say(still_running_text(job))
+        for _, job in jobs[len(succeeded) + 1 :]:
+            say(remaining_text(job, "was not followed, and stays"))
         raise
     return all(succeeded)
 
 
 async def ended_by(deadline: float | None, client: Client, resource: Resource, job: Json, screen: Display) -> bool:
-    """Whether the job succeeded before the deadline (on the loop's clock). Reports how it ended, or what it still waits for."""
+    """Whether the job succeeded before the deadline (on the loop's clock). Reports how it ended, or what it still waits for;
+    interrupted, it says that the job continues."""
     follower = JobFollower(client, resource, job, screen)
-    end = await follower.run_until(deadline)
+    try:
+        end = await follower.run_until(deadline)
+    except asyncio.CancelledError:
+        say(unended_text(follower))
+        raise
     if end is None:
         row = overview(follower.job)
         say(f"{row.title} is {row.state} and did not end within --timeout")
         if follower.cause is not None:
             say(f"  {follower.cause}")
-        say(f"  {still_running_text(job)}")
+        elif not follower.has_started:
+            say(f"  no cause is known yet; look again: shunter describe {row.name} -n {row.namespace}")
+        say(f"  {unended_text(follower)}")
         return False
     ended = await outcome(client, end, job, diagnosed)
     report(ended)
     return ended.succeeded
 
 
-def still_running_text(job: Json) -> str:
-    """The message about a job that is no longer followed."""
+def unended_text(follower: JobFollower) -> str:
+    """`remaining_text` of a job that is no longer followed: it runs, or has never run."""
+    return remaining_text(follower.job, "is still running" if follower.has_started else "has not started, and stays")
+
+
+def remaining_text(job: Json, how: str) -> str:
+    """What becomes of a job that is not followed, and how to follow it or to end it."""
     name = f"{job['metadata']['name']} -n {job['metadata']['namespace']}"
-    return (
-        f"{job['kind']} {job['metadata']['name']} is still running; follow it: shunter logs -f {name}; end it: "
-        f"shunter delete {name}"
-    )
+    return f"{job['kind']} {job['metadata']['name']} {how}; follow it: shunter logs -f {name}; end it: shunter delete {name}"
 
 
 def report(ended: Outcome) -> None:

@@ -40,6 +40,8 @@ class Rule(NamedTuple):
     """Whether it only says how containers ended: left out for pods if another rule says why."""
     explains: bool = False
     """Whether its verdicts say why the containers of their pods ended."""
+    decides: bool = True
+    """Whether a job may not train although no other rule has a verdict; False for rules about slow ranks and wrong values."""
 
 
 def of_pods(source: str, text: str, pods: Sequence[str]) -> tuple[Excerpt, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.core import COLD_START, container_statuses, is_shown_to_followers
@@ -14,6 +15,7 @@ from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.cancelling import cancelled
 from shunter.jobs.condition_sentences import sentence
+from shunter.jobs.evidence import evidence_of
 from shunter.jobs.failures import READ_LINES
 from shunter.jobs.following.buffered_notes import BufferedNotes
 from shunter.jobs.following.last_pods import last_pods
@@ -24,7 +26,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
 from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
-from shunter.operator.causes import REASONS_COVERED_BY_CAUSES, STARTING_REASONS, Cause
+from shunter.operator.causes import REASONS_COVERED_BY_CAUSES, STARTING_REASONS, Cause, cause
 from shunter.operator.diagnosis import disruption, recorded_failure
 from shunter.operator.overview import is_finished, is_pod_of, is_v2, member, overview, pod_selector
 from shunter.operator.restarts import is_jobset_of, restarts
@@ -105,8 +107,8 @@ class JobFollower:
             self._display.close()
 
     async def run_until(self, deadline: float | None) -> JobEnd | None:
-        """As `run`, but returns at the deadline (on the loop's clock): None if the job still runs. Before that the job is read
-        once more; a job whose last logs are still being read has ended, too."""
+        """As `run`, but returns at the deadline (on the loop's clock): None if the job has not ended. Before that the job is read
+        once more, and what keeps it from training; a job whose last logs are still being read has ended, too."""
         try:
             async with asyncio.timeout_at(deadline):
                 return await self.run()
@@ -126,7 +128,7 @@ class JobFollower:
         return JobEnd(None if self._is_deleted else self._job, pods, self._written)
 
     async def _read_once(self) -> None:
-        """Reads the job, and its pods if it has ended."""
+        """Reads the job, its pods, and, if it has not ended, what keeps it from training."""
         metadata = self._job["metadata"]
         page = await self._client.list(self._resource, self._namespace, field_selector=f"metadata.name={metadata['name']}")
         found = next((one for one in page.items if one["metadata"]["uid"] == metadata["uid"]), None)
@@ -136,6 +138,10 @@ class JobFollower:
         self._job = self._resource.typed(found)
         if is_finished(self._job):
             await self._read_pods()
+            return
+        evidence = await evidence_of(self._client, self._job, [*self._events.values()] or None)
+        self._pods |= {pod["metadata"]["uid"]: pod for pod in evidence.pods if is_pod_of(self._job, pod)}
+        self._obstacle.cause = cause(self._job, evidence, datetime.now(UTC))
 
     def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Starts a task. An error of the server ends only this task and is shown; any other error ends `run`."""
@@ -225,11 +231,9 @@ class JobFollower:
             self._show_progress()
 
     def _tail_started_containers(self, pod: Json) -> None:
-        for container in container_statuses(pod):
-            state = container.get("state", {})
+        for container in started_containers(pod):
             key = (pod["metadata"]["uid"], container["name"], container.get("restartCount", 0))
-            has_started = "running" in state or "terminated" in state
-            if has_started and key not in self._tails and container["name"] not in OPERATOR_CONTAINERS:
+            if key not in self._tails:
                 part = self._part if key in self._started else self._part.later()
                 self._tails[key] = self._start(self._tail(pod, container["name"], part))
 
@@ -305,6 +309,14 @@ class JobFollower:
         return self._obstacle.cause
 
     @property
+    def has_started(self) -> bool:
+        """Whether a container of the job has started, as far as its pods were read; else whether the job is Running. Containers
+        that the operator adds do not count."""
+        if not self._pods:
+            return overview(self._job).state in ("Running", "Restarting")
+        return any(True for pod in self._pods.values() for _ in started_containers(pod))
+
+    @property
     def job(self) -> Json:
         """The last known state of the job."""
         return self._job
@@ -327,6 +339,14 @@ class JobFollower:
         ended = [task for (uid, container, _), task in self._tails.items() if has_ended(self._pods[uid], container)]
         if ended:
             await asyncio.wait(ended, timeout=DRAIN_SECONDS)
+
+
+def started_containers(pod: Json) -> Iterator[Json]:
+    """The statuses of the containers and init containers that run or have ended, without those that the operator adds."""
+    for container in container_statuses(pod):
+        state = container.get("state", {})
+        if ("running" in state or "terminated" in state) and container["name"] not in OPERATOR_CONTAINERS:
+            yield container
 
 
 def has_ended(pod: Json, container: str) -> bool:

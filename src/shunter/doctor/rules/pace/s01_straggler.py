@@ -15,9 +15,9 @@ from typing import NamedTuple
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame
 from shunter.doctor.rules.rule import Rule
-from shunter.doctor.rules.stacks.h01_hung import hung, needs
+from shunter.doctor.rules.stacks.h01_hung import hung
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import Doing, doing, group, place, ranked, where
+from shunter.doctor.waiting import Doing, doing, group, place, ranked, where, wrote_between_samples
 
 SAMPLES = 12
 """Fewer do not show a straggler."""
@@ -89,8 +89,7 @@ def judge(case: Case) -> list[Verdict]:
 def _goes_on(case: Case) -> bool:
     """Whether the samples show progress: a line was logged between two of them, or a waiting rank was woken. A hang of seconds
     shows neither."""
-    samples = case.evidence.samples
-    if any(at != samples[0].last_lines.get(pod) for pod, at in samples[1].last_lines.items()):
+    if wrote_between_samples(case):
         return True
     ranks = group(case)
     if ranks is None:
@@ -140,4 +139,10 @@ def _stand(frames: tuple[Frame, ...]) -> _Stand:
     return _Stand(frames[:NEAR], len(frames), at, rests, rests._replace(runs=rests.does == "own"))
 
 
-RULE = Rule("S01", judge, needs)
+def needs(case: Case) -> tuple[str, ...]:
+    """Stacks, for a job of several ranks that runs in full."""
+    is_running = case.overview.state == "Running" and case.runs_in_full
+    return ("stacks",) if is_running and len(case.all_ranks) != 1 else ()
+
+
+RULE = Rule("S01", judge, needs, decides=False)

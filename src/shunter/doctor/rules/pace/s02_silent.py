@@ -44,7 +44,7 @@ def judge(case: Case) -> list[Verdict]:
     seconds = age(case, case.now) if silence is None else silence
     # A rank that waits for a long computation on its GPU may rest as well.
     is_proved = bool(resting) and all(rank.last.uses_cuda is False for rank in resting)
-    if seconds < (max(GAPS * gap, LEAST_SECONDS) if gap is not None else LEAST_SECONDS if is_proved else LEAST_WITHOUT_PACE):
+    if seconds < _least_seconds(gap, LEAST_SECONDS if is_proved else LEAST_WITHOUT_PACE):
         return []
     only_warnings = "but warnings " if any(case.last_lines.values()) else ""
     since = f"{only_warnings}since they started, " if silence is None else ""
@@ -61,6 +61,11 @@ def judge(case: Case) -> list[Verdict]:
             remedy=(read_at(resting[0]) if resting else "") or _remedy(case, names[0]),
         )
     ]
+
+
+def _least_seconds(gap: float | None, without_pace: int) -> float:
+    """How long logs must be silent, by the median gap between lines; `without_pace` if that is not known."""
+    return without_pace if gap is None else max(GAPS * gap, LEAST_SECONDS)
 
 
 def _resting(case: Case) -> tuple[Rank, ...]:
@@ -91,9 +96,12 @@ def _remedy(case: Case, pod: str) -> str:
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Metrics and logs, for a job that runs in full."""
-    is_running = case.overview.state == "Running" and case.runs_in_full
-    return ("metrics", "logs") if is_running else ()
+    """Logs, for a job that runs in full, and metrics, if these have been silent for long enough."""
+    if case.overview.state != "Running" or not case.runs_in_full:
+        return ()
+    silence, gap = quiet(case, case.now)
+    seconds = age(case, case.now) if silence is None else silence
+    return ("logs",) if seconds < _least_seconds(gap, LEAST_SECONDS) else ("metrics", "logs")
 
 
 RULE = Rule("S02", judge, needs)

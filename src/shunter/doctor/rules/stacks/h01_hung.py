@@ -20,7 +20,21 @@ from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
-from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, call, group, has_ended, place, progress, read_at, stands, where
+from shunter.doctor.waiting import (
+    BUSY,
+    UNBROKEN,
+    Group,
+    Rank,
+    call,
+    group,
+    has_ended,
+    place,
+    progress,
+    read_at,
+    stands,
+    where,
+    writes_at_pace,
+)
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -137,8 +151,9 @@ def _text(ranks: Group, odd: list[Rank]) -> str:
 
 
 def needs(case: Case) -> tuple[str, ...]:
-    """Stacks, for a job that runs."""
-    return ("stacks",) if case.overview.state == "Running" and case.runs_in_full else ()
+    """Stacks, for a job that runs in full, unless its ranks write lines at their pace: then there is no verdict."""
+    is_running = case.overview.state == "Running" and case.runs_in_full
+    return ("stacks",) if is_running and not writes_at_pace(case) else ()
 
 
 RULE = Rule("H01", judge, needs)

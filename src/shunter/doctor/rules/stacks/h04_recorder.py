@@ -113,4 +113,4 @@ def needs(case: Case) -> tuple[str, ...]:
     return ("flight recorder",) if case.overview.state == "Running" and case.runs_in_full else ()
 
 
-RULE = Rule("H04", judge, needs)
+RULE = Rule("H04", judge, needs, decides=False)
