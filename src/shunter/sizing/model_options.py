@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Final
 
 from shunter.errors import InputError
@@ -27,7 +28,10 @@ def completed(shape: Shape, options: SizeOptions) -> SizeOptions:
     if options.pp > shape.layers:
         raise InputError(f"--pp {options.pp}: {shape.name} has {shape.layers} layers.", "Use fewer stages.")
     if seq % options.cp:
-        raise InputError(f"--cp {options.cp} does not divide --seq {seq}.", "Use a power of two.")
+        raise InputError(
+            f"--cp {options.cp} does not divide --seq {seq}.",
+            f"Use --cp {math.gcd(options.cp, seq)}, or a --seq that is a multiple of {options.cp}.",
+        )
     if options.strategy in ("lora", "qlora") and options.tp * options.pp * options.cp > 1:
         raise InputError(
             f"--strategy {options.strategy} with tensor, pipeline or context parallelism is not modeled.",

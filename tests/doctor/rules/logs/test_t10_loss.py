@@ -31,6 +31,41 @@ def test_a_loss_that_stays_not_finite_is_told(lines: tuple[str, ...], since: str
         assert f"since {since}," in verdict.cause
 
 
+FINITE = "step 1 loss 0.5"
+
+
+@pytest.mark.parametrize(
+    ("logs", "cause"),
+    [
+        pytest.param(
+            {0: ("step 7 loss nan", "step 8 loss nan"), 1: ("step 8 loss nan", "step 9 loss nan")},
+            "since step 7 or before, on ranks 0 and 1",
+            id="both logs are cut off",
+        ),
+        pytest.param(
+            {0: (FINITE, "step 7 loss nan", "step 8 loss nan"), 1: ("step 8 loss nan", "step 9 loss nan")},
+            "since step 7 or before, on ranks 0 and 1",
+            id="the later one is cut off",
+        ),
+        pytest.param(
+            {0: ("step 7 loss nan", "step 8 loss nan"), 1: (FINITE, "step 8 loss nan", "step 9 loss nan")},
+            "since step 7 or before, on rank 0 first",
+            id="the earlier one is cut off",
+        ),
+        pytest.param(
+            {0: (FINITE, "step 7 loss nan", "step 8 loss nan"), 1: (FINITE, "step 8 loss nan", "step 9 loss nan")},
+            "since step 7, on rank 0 first",
+            id="none is cut off",
+        ),
+    ],
+)
+def test_a_rank_is_called_first_only_if_no_other_may_have_been_earlier(logs: dict[int, tuple[str, ...]], cause: str) -> None:
+    """Of four ranks that wrote `nan` for more lines than are read, rank 0 was called first, whose log was read first."""
+    evidence = seen(*ALL_RUN, logs=tuple(log(rank, *lines) for rank, lines in logs.items()))
+    (verdict,) = diagnose(evidence, NOW).verdicts
+    assert verdict.cause == f"the loss is not finite {cause}"
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -35,10 +35,12 @@ def judge(case: Case) -> list[Verdict]:
         return []
     first = min(turns, key=lambda turn: (int(turn.step) if turn.step.isdecimal() else 0, turn.line.at))
     ranks = case.ranks_of(turn.pod for turn in turns)
-    since = f"since step {first.step}{' or before' * first.is_first}" if first.step else "in its last lines"
     earliest = [turn for turn in turns if turn.step == first.step]
-    on = rank_list([rank for turn in earliest for rank in _ranks(case, turn)])
-    where = f", on {on} first" if len(earliest) < len(turns) else f", on {on}"
+    # Logs are read at different moments, from their ends: what was cut off of a rank's may be earlier than the first.
+    may_be_earlier = any(turn.is_first for turn in turns if turn not in earliest)
+    since = f"since step {first.step}{' or before' * (first.is_first or may_be_earlier)}" if first.step else "in its last lines"
+    on = rank_list([rank for turn in (turns if may_be_earlier else earliest) for rank in _ranks(case, turn)])
+    where = f", on {on} first" if len(earliest) < len(turns) and not may_be_earlier else f", on {on}"
     return [
         Verdict(
             id="T10",

@@ -40,7 +40,9 @@ def judge(case: Case) -> list[Verdict]:
     elif len(calls := _calls(ranks.ranks)) > 1:
         each = "; ".join(f"{rank_list(numbers)} in {name}" for name, numbers in calls.items())
         text = f"all {number} ranks wait, but in different collectives: {each}"
-        remedy = "Look for a rank that has fewer batches than others, or a collective under `if rank == ...`."
+        remedy = (
+            "Look for a rank with fewer batches, or tensors of another size, than the others; a collective under `if rank ==`."
+        )
     elif missing := _MISSING.get(name := next(iter(calls))):
         text = f"all {number} ranks wait in {name}, and none {missing}: their order does not match, or the network lost a message"
         remedy = "Each recv needs a matching send on the other rank: order them by rank, or use batch_isend_irecv for both."
