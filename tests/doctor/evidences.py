@@ -27,8 +27,9 @@ def ended(code: int, *, reason: str = "Error", at: float = 30, message: str = ""
     return {"phase": "Succeeded" if code == 0 else "Failed", "containerStatuses": [status]}
 
 
-def runs(**more: Any) -> Json:
-    return {"phase": "Running", "containerStatuses": [{"name": "pytorch", "state": {"running": {"startedAt": ago(400)}}, **more}]}
+def runs(age: float = 400, **more: Any) -> Json:
+    """The parts of a pod whose container started so many seconds ago."""
+    return {"phase": "Running", "containerStatuses": [{"name": "pytorch", "state": {"running": {"startedAt": ago(age)}}, **more}]}
 
 
 def log(rank: int, *lines: str, at: float = 30, previous: bool = False, every: float = 0.001) -> Log:

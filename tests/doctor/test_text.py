@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.evidences import log, pod, runs, seen
-from job_evidence import NOW, v1_job
+from job_evidence import NOW, ago, v1_job
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import NO_EXEC, Evidence, Missing
 from shunter.doctor.text import LONGEST, MOST_EVIDENCE, report_lines, verdict_lines
@@ -97,3 +97,12 @@ def test_no_problem_found_stands_alone_only_if_all_was_checked(evidence: Evidenc
 def test_a_job_that_writes_without_logs_that_may_be_read_is_undecided() -> None:
     report = diagnose(running("stacks", "logs", silent=2), NOW)
     assert (list(report_lines(report))[1], report.exit_code) == (UNDECIDED, 3)
+
+
+def test_a_failure_from_which_the_job_has_recovered_is_mentioned() -> None:
+    evidence = running(silent=2)
+    failure = {"rank": 1, "pod": "gone", "container": "pytorch", "reason": "OOMKilled", "exitCode": 137, "time": ago(300)}
+    evidence.job["status"]["rankFailures"] = {"count": 1, "last": [failure]}
+    report = diagnose(evidence, NOW)
+    assert list(report_lines(report))[1:] == ["no problem found", "failed before: 1 (rank 1 OOMKilled, 5m ago)"]
+    assert report.exit_code == 0

@@ -69,7 +69,8 @@ WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
 """A process that the rank started, such as a DataLoader worker."""
 
 
-def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = ()) -> list[Verdict]:
+def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: float = 400.0) -> list[Verdict]:
+    """`age`: seconds since the ranks started."""
     samples = tuple(
         Sample(
             at=NOW - timedelta(seconds=0 if is_last else SECONDS),
@@ -80,7 +81,7 @@ def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = ()) -> list[
     )
     running = [{"type": "Running", "status": "True", "reason": "JobRunning", "message": ""}]
     evidence: Evidence = seen(
-        *(pod(rank, **runs()) for rank in range(len(works))),
+        *(pod(rank, **runs(age)) for rank in range(len(works))),
         job=v1_job(len(works) - 1, conditions=running),
         logs=tuple(logs)
         or tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=silent, every=0.2) for rank in range(len(works))),

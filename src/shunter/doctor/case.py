@@ -139,7 +139,7 @@ class Case:
     def failures(self) -> list[Ending]:
         """The endings that matter now; of a job that runs in full, those of containers that fail repeatedly."""
         is_over = self.runs_in_full and not self.overview.is_finished
-        return [one for one in self.endings if one.pod in self.looping_pods or not (one.runs_again or is_over)]
+        return [one for one in self.endings if self.is_looping(one) or not (one.runs_again or is_over)]
 
     @cached_property
     def reasons(self) -> list[Ending]:
@@ -170,6 +170,12 @@ class Case:
     def looping_pods(self) -> set[str]:
         """The pods of the ranks in `crash_loops`."""
         return {pod for loop in self.crash_loops for pod in self.by_label.get(loop.label, ())}
+
+    def is_looping(self, ending: Ending) -> bool:
+        """Whether it is of a rank in `crash_loops`: of its pod, or of one that is gone, as all are after a JobSet's restart."""
+        if ending.pod in self.looping_pods:
+            return True
+        return not self.pod(ending.pod) and not set(ending.ranks).isdisjoint(self.ranks_of(self.looping_pods))
 
     def pods_blocked_by(self, words: Sequence[str]) -> dict[tuple[str, str, str], list[str]]:
         """The pods that these causes block, by word, text and remedy."""

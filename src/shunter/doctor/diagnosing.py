@@ -14,6 +14,7 @@ from shunter.doctor.redaction import masked_verdicts
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import CONFIDENCES, NotChecked, Report, Seconds, Verdict
+from shunter.jobs.failure_record import cell, failure_record
 from shunter.operator import causes
 
 
@@ -39,6 +40,7 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
         verdicts=masked_verdicts(kept, evidence),
         not_checked=_not_checked(case, rules),
         is_well=row.state == "Succeeded" or (row.state != "Failed" and case.runs_in_full),
+        failures=cell(failure_record(case.job), now),
         seconds=Seconds(rules=time.perf_counter() - started),
     )
 

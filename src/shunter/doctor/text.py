@@ -27,6 +27,8 @@ def report_lines(report: Report) -> Iterator[str]:
         yield from verdict_lines(verdict)
     if not report.verdicts:
         yield _no_verdict(report)
+        if report.failures:
+            yield f"failed before: {report.failures}"
     for one in report.not_checked:
         yield f"not checked: {one.what} ({one.why}): {joined(one.rules)} cannot be judged"
 

@@ -75,6 +75,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     not_checked: tuple[NotChecked, ...] = ()
     is_well: bool = True
     """Whether the job runs in full, has succeeded, or is not meant to run."""
+    failures: str = ""
+    """How many ranks have failed so far and the last of them, as `jobs` shows it: `1 (rank 0 OOMKilled, 12s ago)`."""
     seconds: Seconds = Seconds()
 
     @property

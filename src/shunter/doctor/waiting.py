@@ -69,6 +69,8 @@ STOPPED = "T"
 """State of a process that a signal has stopped, in /proc/PID/stat."""
 LEAST_AGE = 90.0
 """Seconds that ranks must have run if they have logged nothing."""
+LEAST_START = 300.0
+"""Seconds that ranks must have run before one that imports may count as one that does not go on."""
 
 
 class Rank(NamedTuple):
@@ -152,7 +154,11 @@ def _group(case: Case) -> Group | None:
             does = "own"  # wherever it was then
         spins = same and does == "own" and _spins(earlier, process, seconds)
         may_go_on = False
-        if does in ("own", "data"):  # Not needed of waiting ranks, of which there may be thousands with eight processes each.
+        if does in (
+            "own",
+            "data",
+            "starting",
+        ):  # Not needed of waiting ranks, of which there may be thousands with eight processes each.
             own = [process]
             for one in own:
                 own += started.get((one.pod, one.pid), ())
@@ -277,58 +283,20 @@ def has_ended(rank: Rank) -> bool:
     return _has("exits", rank.last.frames)
 
 
+def may_start(case: Case, ranks: Group) -> bool:
+    """Whether a rank imports that may go on: it does something, or has not run for long. An import that only rests is none."""
+    starting = ranks.doing("starting")
+    if not starting:
+        return False
+    rest = all(rank.is_same and rank.is_asleep and not rank.may_go_on for rank in starting)
+    return not rest or age(case, case.evidence.samples[1].at) < LEAST_START
+
+
 def has_gpu_waits(ranks: Group) -> bool:
     """Whether ranks that use CUDA ran all the time between the samples while others mostly rested: they may wait for their GPUs,
     and so for the others, at any line."""
     runs = any(one.last.uses_cuda and one.cpu_seconds >= UNBROKEN * ranks.seconds for one in ranks.ranks)
     return runs and any(one.cpu_seconds < BUSY * ranks.seconds for one in ranks.ranks)
-
-
-def stands(rank: Rank) -> str:
-    """Where a rank is that others wait for, as `its own code: load (train.py:9)`."""
-    if rank.is_stopped:
-        return f"stopped by a signal{f' in {where(rank.place)}' if rank.place is not None else ''}"
-    if has_ended(rank):
-        return f"the end of the program{f': {where(rank.place)}' if rank.place is not None else ''}"
-    what = "DataLoader" if rank.doing == "data" else "the rendezvous" if rank.doing == "rendezvous" else "its own code"
-    return f"{what}: {where(rank.place)}" if rank.place is not None else what
-
-
-def read_at(rank: Rank) -> str:
-    """The remedy for a rank that others wait for: which line to read; empty if no line of the program is known."""
-    if rank.is_stopped:
-        return "Find out what stopped it (SIGSTOP, a debugger, a profiler), and resume it: kill -CONT in its container."
-    frame = rank.place
-    return f"Read {frame.file.rsplit('/', 1)[-1]}:{frame.line} on rank {rank.rank}." if frame is not None else ""
-
-
-def call(rank: Rank) -> str:
-    """What a rank waits in, as `all_reduce, called from main (train.py:55)`."""
-    if rank.spins:
-        at = where(rank.place) if rank.place is not None else rank.last.frames[0].function
-        what = "in a call of MPI" if rank.last.uses_mpi else "for its GPU"
-        return f"{at}, running all the time, like a rank that waits {what}"
-    return f"{collective(rank)}{called(rank)}"
-
-
-def collective(rank: Rank) -> str:
-    """The call in which a rank waits, as `all_reduce`."""
-    frames = rank.last.frames
-    if any(frame.function == "_engine_run_backward" for frame in frames[:INNERMOST]):
-        return "backward of the autograd engine"
-    names = (frame.function for frame in frames[:INNERMOST] if "distributed_c10d" in frame.file and frame.function != "wrapper")
-    return next(names, "") or ("the rendezvous" if rank.doing == "rendezvous" else frames[0].function)
-
-
-def called(rank: Rank) -> str:
-    """`, called from main (train.py:55)`, to append to a call; empty if no line of the program is known."""
-    found = rank.place
-    return f", called from {where(found)}" if found is not None else ""
-
-
-def where(frame: Frame) -> str:
-    """`load (train.py:9)`: the function, and the file without its directories."""
-    return f"{frame.function} ({frame.file.rsplit('/', 1)[-1]}:{frame.line})"
 
 
 class Progress(NamedTuple):

@@ -39,6 +39,17 @@ def test_a_rank_that_fails_again_and_again_in_pods_that_are_gone_is_a_loop() -> 
     assert (verdict.id, verdict.ranks) == ("K07", (1,))
 
 
+def test_a_loop_of_pods_that_are_gone_under_other_names_is_told_while_the_new_ones_run() -> None:
+    """Of a TrainJob that restarted all pods again and again, `jobs` showed CrashLoop, and doctor found no problem."""
+    failure = {"rank": 1, "container": "pytorch", "reason": "Error", "exitCode": 1, "message": "KeyError: 'DATASET'"}
+    evidence = seen(*(pod(rank, **runs(5)) for rank in range(3)))
+    last = [{**failure, "pod": f"j-worker-0-{number}", "time": ago(60 - 20 * number)} for number in range(3)]
+    evidence.job["status"]["rankFailures"] = {"count": 3, "last": last}
+    (verdict,) = diagnose(evidence, evidence.at).verdicts
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("K07", (1,), "certain")
+    assert "KeyError: 'DATASET'" in verdict.cause
+
+
 def test_the_remedy_is_that_of_the_error_where_it_says_itself_what_is_wrong() -> None:
     logs = (log(0, traceback("OSError: [Errno 98] Address already in use"), previous=True),)
     (verdict,) = diagnose(seen(pod(0, **loops()), logs=logs), NOW).verdicts

@@ -132,3 +132,46 @@ def test_ranks_that_seldom_write_have_not_been_silent_for_long(number: int, last
     assert found(*works, logs=[steps(rank, number, silent=40, last=last) for rank in range(3)]) == []
     (verdict,) = found(*works, logs=[steps(rank, number, silent=3.1 * EVERY, last=last) for rank in range(3)])
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), "likely")
+
+
+IMPORT = (
+    Frame(function="accept", file="socket.py", line=294),
+    Frame(function="<module>", file="settings.py", line=2, is_own=True),
+    Frame(function="_find_and_load", file="<frozen importlib._bootstrap>", line=1176),
+    Frame(function="<module>", file="train.py", line=1, is_own=True),
+)
+JOINS = (
+    Frame(function="_create_c10d_store", file="torch/distributed/rendezvous.py", line=215),
+    Frame(function="<module>", file="train.py", line=9, is_own=True),
+)
+STUCK = Work(line=2, state="S", cpu=0.0, frames=IMPORT, uses_cuda=False)
+IN_RENDEZVOUS = Work(line=9, state="S", cpu=0.0, frames=JOINS)
+
+
+def test_a_rank_that_rests_in_an_import_minutes_after_its_start_is_named_with_the_line() -> None:
+    """An import that waits for a server or a lock for ever got no verdict."""
+    (verdict,) = found(IN_RENDEZVOUS, STUCK, IN_RENDEZVOUS, age=301)
+    assert (verdict.id, verdict.ranks, verdict.victims, verdict.confidence) == ("H01", (1,), (0, 2), "possible")
+    assert verdict.cause == "rank 1 does not join the rendezvous in which ranks 0 and 2 wait"
+    assert verdict.evidence[0].text.startswith("an import: <module> (settings.py:2)")
+    assert verdict.remedy == "Read settings.py:2 on rank 1."
+
+
+@pytest.mark.parametrize(
+    ("work", "age"),
+    [
+        (STUCK, 299),
+        (STUCK._replace(state="D"), 400),
+        (STUCK._replace(state="R", cpu=5.0), 400),
+        (STUCK._replace(switches=50), 400),
+        (STUCK._replace(children=(Work(line=1, state="R"),)), 400),
+    ],
+    ids=["it has only just started", "it reads a disk", "it computes", "it wakes often", "its child computes: a compiler"],
+)
+def test_a_rank_whose_import_may_go_on_is_not_named(work: Work, age: float) -> None:
+    assert found(IN_RENDEZVOUS, work, IN_RENDEZVOUS, age=age) == []
+
+
+def test_ranks_that_all_rest_in_an_import_are_silent() -> None:
+    (verdict,) = found(STUCK, STUCK, silent=130)
+    assert (verdict.id, verdict.confidence, verdict.remedy) == ("S02", "possible", "Read settings.py:2 on rank 0.")

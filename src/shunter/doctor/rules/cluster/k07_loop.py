@@ -28,8 +28,8 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _loops(case: Case) -> list[Ending]:
-    found = [one for one in case.reasons if one.pod in case.looping_pods or one.restarts >= LOOP_RESTARTS]
-    return found or [one for one in case.failures if one.pod in case.looping_pods]
+    found = [one for one in case.reasons if case.is_looping(one) or one.restarts >= LOOP_RESTARTS]
+    return found or [one for one in case.failures if case.is_looping(one)]
 
 
 def _again(case: Case, ending: Ending) -> str:

@@ -16,10 +16,11 @@ from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.lines import Line, is_step, is_warning
 from shunter.doctor.places import rank_list
+from shunter.doctor.rank_texts import read_at, stands
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
-from shunter.doctor.waiting import group, read_at, stands
+from shunter.doctor.waiting import group
 from shunter.kube.pods.log_times import time_of
 
 _MARK = "Watchdog caught collective operation timeout"

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame
+from shunter.doctor.rank_texts import where
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import hung
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import Doing, doing, group, place, ranked, where, wrote_between_samples
+from shunter.doctor.waiting import Doing, doing, group, place, ranked, wrote_between_samples
 
 SAMPLES = 12
 """Fewer do not show a straggler."""

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import NO_EXEC
+from shunter.doctor.rank_texts import read_at, stands
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h03_all_wait, h05_exit
 from shunter.doctor.rules.stacks.h01_hung import hung
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import Rank, age, group, progress, quiet, read_at, stands
+from shunter.doctor.waiting import Rank, age, group, may_start, progress, quiet
 
 GAPS = 10
 LEAST_SECONDS = 120
@@ -69,9 +70,12 @@ def _least_seconds(gap: float | None, without_pace: int) -> float:
 
 
 def _resting(case: Case) -> tuple[Rank, ...]:
-    """The ranks, if all rest in their own code or wait for data, at the same line in both samples, with all their children."""
+    """The ranks, if all rest in their own code or an import, or wait for data, at the same line in both samples, with all their
+    children."""
     ranks = group(case)
-    if ranks is None or not ranks.is_whole or len(ranks.doing("own", "data")) != len(ranks.ranks):
+    if ranks is None or not ranks.is_whole or len(ranks.doing("own", "data", "starting")) != len(ranks.ranks):
+        return ()
+    if may_start(case, ranks):
         return ()
     rest = all(rank.is_same and rank.is_asleep and not rank.may_go_on for rank in ranks.ranks)
     return ranks.ranks if rest and not progress(case, ranks).is_made else ()

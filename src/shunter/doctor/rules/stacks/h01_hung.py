@@ -1,7 +1,8 @@
 """H01: some ranks wait in a collective or the rendezvous, and others do not join: each the same in two samples, without progress.
 
-No verdict while a rank still imports, or if anything shows progress. Calls a rank that may go on by itself (`Rank.may_go_on`)
-`busy or stuck`, as rank 0 of a healthy job that evaluates or saves alone. What a rank does inside C code is unknown.
+No verdict while a rank imports, unless it rests there minutes after its start (then only possible), or if anything shows
+progress. Calls a rank that may go on by itself (`Rank.may_go_on`) `busy or stuck`, as rank 0 of a healthy job that evaluates or
+saves alone. What a rank does inside C code is unknown.
 
 Ranks that wait for their GPUs seem to work (`Rank.spins`). They count as waiting only if they are at one line, logs are silent
 and the other ranks rest: a rank that computes on its CPU gets no verdict. For ranks that have loaded only MPI this is never more
@@ -17,24 +18,11 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import reason
 from shunter.doctor.lines import errors
 from shunter.doctor.places import rank_list
+from shunter.doctor.rank_texts import call, read_at, stands, where
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
-from shunter.doctor.waiting import (
-    BUSY,
-    UNBROKEN,
-    Group,
-    Rank,
-    call,
-    group,
-    has_ended,
-    place,
-    progress,
-    read_at,
-    stands,
-    where,
-    writes_at_pace,
-)
+from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, group, has_ended, may_start, place, progress, writes_at_pace
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -59,9 +47,9 @@ def hung(case: Case) -> tuple[Group, list[Rank]] | None:
 
 def _hung(case: Case) -> tuple[Group, list[Rank]] | None:
     ranks = group(case)
-    if ranks is None or not ranks.is_whole or ranks.doing("starting") or not all(rank.is_same for rank in ranks.ranks):
+    if ranks is None or not ranks.is_whole or may_start(case, ranks) or not all(rank.is_same for rank in ranks.ranks):
         return None
-    waiting, odd = ranks.doing("collective", "rendezvous"), ranks.doing("own", "data")
+    waiting, odd = ranks.doing("collective", "rendezvous"), ranks.doing("own", "data", "starting")
     if ranks.doing("rendezvous") and ranks.doing("collective"):
         # A rank that has left the rendezvous is in a group that the others have not joined.
         odd = odd or ranks.doing("rendezvous")
@@ -90,6 +78,7 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     spinning = [rank for rank in waiting if rank.spins]
     for_gpu = all(rank.last.uses_cuda and rank.cpu_seconds >= UNBROKEN * ranks.seconds for rank in spinning)
     is_unsure = bool(spinning) and (len(waiting) <= len(odd) or not for_gpu)
+    is_unsure = is_unsure or any(rank.doing == "starting" for rank in odd)
     confidence: Confidence = "likely" if made.is_comparable and not is_unsure and not may_go_on(odd) else "possible"
     twice = f"same in 2 samples, {ranks.seconds:.0f} s apart"
     evidence = [item for rank in odd for item in _stack(rank, twice)]

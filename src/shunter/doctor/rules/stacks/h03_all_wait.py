@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
+from shunter.doctor.rank_texts import call, called, collective
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h04_recorder
 from shunter.doctor.rules.stacks.h01_hung import needs
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.doctor.waiting import Rank, call, called, collective, group, progress
+from shunter.doctor.waiting import Rank, group, progress
 
 _CONNECTION = "the silent connection with NCCL (ncclras, NCCL_DEBUG=INFO); compare the flight recorders of the ranks."
 _MISSING = {"recv": "sends", "send": "receives"}
@@ -40,9 +41,7 @@ def judge(case: Case) -> list[Verdict]:
     elif len(calls := _calls(ranks.ranks)) > 1:
         each = "; ".join(f"{rank_list(numbers)} in {name}" for name, numbers in calls.items())
         text = f"all {number} ranks wait, but in different collectives: {each}"
-        remedy = (
-            "Look for a rank with fewer batches, or tensors of another size, than the others; a collective under `if rank ==`."
-        )
+        remedy = "Look for a rank with fewer batches, or tensors of another size, than others; a collective under `if rank ==`."
     elif missing := _MISSING.get(name := next(iter(calls))):
         text = f"all {number} ranks wait in {name}, and none {missing}: their order does not match, or the network lost a message"
         remedy = "Each recv needs a matching send on the other rank: order them by rank, or use batch_isend_irecv for both."

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
+from shunter.doctor.rank_texts import where
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import needs, verdict
 from shunter.doctor.verdicts import Verdict
-from shunter.doctor.waiting import group, has_ended, place, progress, where
+from shunter.doctor.waiting import group, has_ended, place, progress
 
 _REMEDIES = {
     "thread": "End the thread before the program does, or start it with daemon=True.",
