@@ -177,7 +177,7 @@ class JobFollower:
             self._resource,
             self._namespace,
             field_selector=f"metadata.name={name}",
-            known=[self._job],
+            initial=[self._job],
             on_listed=self._outages.clear,
             on_silence=self._show_unavailable,
         )
