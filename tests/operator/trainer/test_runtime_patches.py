@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from jobset_parts import replicated_job
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.packaged_schemas import definitions
+from shunter.operator.trainer.go_encoding import STRING_MAPS
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.render import jobset_for
-from shunter.operator.trainer.runtime_patches import MERGE_KEYS, STRING_MAPS, merged_jobset_spec
+from shunter.operator.trainer.runtime_patches import MERGE_KEYS, merged_jobset_spec
 from trainer_plans import MakeRuntime, MakeTrainJob
 
 
@@ -67,10 +68,10 @@ def test_mounts_merge_by_path_and_tolerations_are_replaced() -> None:
     assert merged["tolerations"] == named("u")
 
 
-def test_empty_values_say_nothing_but_empty_objects_do() -> None:
-    original = {"serviceAccountName": "a", "tolerations": named("t")}
-    merged = merged_jobset_spec(original, {"serviceAccountName": "", "tolerations": [], "affinity": {}, "nodeSelector": None})
-    assert merged == {**original, "affinity": {}}
+def test_empty_values_say_nothing_but_empty_objects_and_an_empty_service_account_do() -> None:
+    original = {"hostname": "a", "serviceAccountName": "a", "tolerations": named("t")}
+    patch: Json = {"hostname": "", "serviceAccountName": "", "tolerations": [], "affinity": {}, "nodeSelector": None}
+    assert merged_jobset_spec(original, patch) == {**original, "serviceAccountName": "", "affinity": {}}
 
 
 def test_an_empty_value_of_a_map_is_a_value() -> None:

@@ -7,11 +7,11 @@ Which lists of a JobSetSpec a patch merges, and by which key, say the struct tag
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from shunter.api.meta import Json
 from shunter.api.strategic_merge import Field, MergeError, strategic_merge
 from shunter.api.trainer.trainjob import RuntimePatch
+from shunter.operator.trainer.go_encoding import without_empty
 from shunter.operator.trainer.model import BuildError
 
 MERGE_KEYS = {
@@ -34,11 +34,6 @@ MERGE_KEYS = {
     "volumes": "name",
 }
 """Lists that merge, by field name, and the key of their items; empty for lists of strings."""
-
-STRING_MAPS = frozenset(
-    {"annotations", "labels", "matchLabels", "nodeSelector", "options", "userAnnotations", "volumeAttributes"}
-)
-"""Maps from string to string, by field name: an empty string is a value there, as of the label `node-role.kubernetes.io/gpu`."""
 
 
 def merged_template(template: Json, patches: Iterable[RuntimePatch]) -> Json:
@@ -68,7 +63,7 @@ def merged_jobset_spec(original: Json, patch: Json) -> Json:
     """The original with the patch merged in; neither is changed. Empty values of the patch count as absent, as in Go's encoding.
     Raises BuildError for lists whose items cannot be distinguished."""
     try:
-        return strategic_merge(original, _encoded(patch), _KIND)
+        return strategic_merge(original, without_empty(patch), _KIND)
     except MergeError as error:
         raise BuildError(f"a runtime patch cannot be merged: {error}") from None
     except RecursionError:
@@ -85,13 +80,3 @@ class _Kind:
 
 
 _KIND = _Kind()
-
-
-def _encoded(value: Any) -> Any:
-    """A part of a patch without what Go's `omitempty` leaves out."""
-    if isinstance(value, list):
-        return [_encoded(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    present = {name: part for name, part in value.items() if part not in (None, "") and part != []}
-    return {name: part if name in STRING_MAPS else _encoded(part) for name, part in present.items()}

@@ -16,6 +16,7 @@ from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, TRAINI
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.yaml import LenientLoader, dump_yaml
 from shunter.kube.controllers.plan import Key
+from shunter.operator.trainer.go_encoding import without_empty
 from shunter.operator.trainer.model import BuildError
 from shunter.operator.trainer.views import ConfigMap
 
@@ -110,8 +111,8 @@ def as_go_writes(runtime: Json) -> Json:
     written = {**jobset_spec}
     if jobset_spec.get("replicatedJobs"):
         written["replicatedJobs"] = [_replicated_job(job) for job in jobset_spec["replicatedJobs"]]
-    if (policy := jobset_spec.get("failurePolicy")) and policy.get("maxRestarts") == 0:
-        written["failurePolicy"] = {name: value for name, value in policy.items() if name != "maxRestarts"}
+    if policy := jobset_spec.get("failurePolicy"):
+        written["failurePolicy"] = without_empty(policy)
     return {**runtime, "spec": {**spec, "template": {"metadata": {}, **template, "spec": written}}}
 
 
@@ -144,7 +145,5 @@ def _replicated_job(job: Json) -> Json:
 def _container(container: Json) -> Json:
     written = {"resources": {}, **container}
     if container.get("env"):
-        written["env"] = [
-            {name: part for name, part in variable.items() if (name, part) != ("value", "")} for variable in container["env"]
-        ]
+        written["env"] = without_empty(container["env"])
     return written

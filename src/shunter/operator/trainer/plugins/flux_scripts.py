@@ -110,7 +110,7 @@ cp -R "$flux/software/." /opt/software/
 export PATH="$view/bin:$PATH"
 export FLUX_URI="local://$view/run/flux/local"
 
-# Brokers accept a certificate only from a file that others may not read.
+# Brokers accept a certificate only from a file that nobody else may read.
 mkdir -p "$view/curve"
 cp /curve/curve.cert "$view/curve/curve.cert"
 chmod 400 "$view/curve/curve.cert"
