@@ -1,7 +1,7 @@
 """Transports around a transport: one that keeps to a rate, and one that counts.
 
 client-go limits itself to 5 requests a second by default, as API servers once had no fairness of their own. They have now (429
-with Retry-After, which is honoured), so nothing is limited here unless somebody asks for it.
+with Retry-After, which is honoured), so nothing is limited here by default.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class NodeOptions:
     reach: tuple[str, ...] = ()
     """Ways for pods to what is outside of their network, each `NAME:PORT=HOST:PORT`."""
     drain: bool = False
-    """Empty the node and remove it, whoever runs it, instead of running it."""
+    """Empty the node and remove it, whichever process runs it, instead of running it."""
 
 
 def serve(options: NodeOptions) -> None:

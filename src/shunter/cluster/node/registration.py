@@ -141,8 +141,8 @@ def node_status(description: Description, before: Json, now: datetime) -> Json:
 
 
 async def register(client: Client, description: Description) -> str:
-    """Creates the Node or brings it up to date; returns its uid. Taints are only set on a new one: whoever looks after the
-    cluster may have changed them since. Raises ApiError."""
+    """Creates the Node or brings it up to date; returns its uid. Taints are only set on a new one: administrators may
+    have changed them since. Raises ApiError."""
     body = node_body(description)
     try:
         current = await client.create(NODES, body, view=dict)
@@ -156,8 +156,8 @@ async def register(client: Client, description: Description) -> str:
 
 
 async def keep_alive(client: Client, description: Description, uid: str, disk_shortage: Callable[[], str] = lambda: "") -> None:
-    """Renews the lease and, when it is old or not as it should be, the status. Never returns; registers again when somebody
-    deleted the Node."""
+    """Renews the lease and, when it is old or not as it should be, the status. Never returns; registers again when the
+    Node was deleted."""
     while True:
         description = description._replace(disk_shortage=disk_shortage())
         try:

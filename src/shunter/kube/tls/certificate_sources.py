@@ -1,4 +1,4 @@
-"""Where a webhook server's certificate comes from when no Secret is shared: files that somebody else renews, or this process."""
+"""Where a webhook server's certificate comes from when no Secret is shared: files that others renew, or this process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SharedCertificate:
 
     async def offer(self, bundles: Sequence[bytes]) -> ServedCertificate:
         """What the Secret holds, after the next step of its renewal where one is due. SecretProblem when the Secret belongs to
-        somebody else; ApiError when the server refuses."""
+        another owner; ApiError when the server refuses."""
         certificate = await self._secret.sync(bundles)
         return ServedCertificate(certificate.serving, certificate.authorities)
 

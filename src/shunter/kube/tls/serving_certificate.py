@@ -1,10 +1,10 @@
 """The life of a serving certificate that several replicas share, and that clients must never see one without trusting it.
 
-Each certificate comes from an authority of its own whose key is thrown away at once, so nobody can ever issue another. Long
+Each certificate comes from an authority of its own whose key is thrown away at once, so no other can ever be issued. Long
 before it expires a successor is staged: its authority is published to clients as well. Only when they have for a while it is
 served. The old authority stays trusted until it expires, so that a replica that has not noticed yet is still trusted.
 
-Pure: `successor` says what should be stored next; whoever stores it calls again until nothing changes.
+Pure: `successor` says what should be stored next; its caller stores it, and calls again until nothing changes.
 """
 
 from __future__ import annotations

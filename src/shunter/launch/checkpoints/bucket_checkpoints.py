@@ -78,8 +78,8 @@ def damage_in_bucket(bucket: Bucket) -> tuple[str, str]:
 def refusal_of_s3(url: str, variables: Mapping[str, str], *, may_write: bool) -> tuple[str, str]:
     """Why a job with these variables cannot use the place of an s3:// URL, wherever it runs, as the server says it: no such
     bucket, or other keys. And what it may not do when asked from here, or why there was no answer. Both empty if all is well, and
-    where boto3 is not installed. Where `may_write`, a part of an upload that does not exist is sent: who may write is told so,
-    anyone else that access is denied, and nothing stays in the bucket, even if this is killed."""
+    where boto3 is not installed. Where `may_write`, a part of an upload that does not exist is sent: one who may write gets that
+    answer, anyone else that access is denied, and nothing stays in the bucket, even if this is killed."""
     try:
         client, errors = _s3_client(variables), import_module("botocore.exceptions")
     except ImportError:

@@ -57,18 +57,18 @@ def variables_of_v1(draft: Draft, role: str, index: int, *, host: Host | None = 
     metadata = replace(draft.job.metadata, name=f"$({JOB_NAME})", namespace=f"$({NAMESPACE})")
     framework = draft.framework.with_settings(Settings(cluster_domain=draft.options.cluster_domain))
     host = host or host_in(draft)
-    told = []
+    added = []
     for variable in framework.environment(replace(draft.job, metadata=metadata), role)(index):
         if variable["name"] in sources:
             variable = {"name": variable["name"], "valueFrom": sources[variable["name"]]}
         elif "value" in variable:
             variable = {**variable, "value": _rehosted(variable["value"], host, draft.options.cluster_domain)}
-        told.append(variable)
-    values = "".join(variable.get("value", "") for variable in told)
+        added.append(variable)
+    values = "".join(variable.get("value", "") for variable in added)
     known = [JOB_NAME_VARIABLE] if f"$({JOB_NAME})" in values else []
     if f"$({NAMESPACE})" in values:
         known.append({"name": NAMESPACE, "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}})
-    return [*known, *told]
+    return [*known, *added]
 
 
 def host_in(draft: Draft) -> Host:

@@ -72,10 +72,10 @@ class MPIOperator(MPI):
 
     def environment(self, job: TrainingJob[MPIJobSpec], replica_type: str) -> Environment:
         """What it sets over the user's own, and v2 does not reserve: a launcher that does not train sees no GPUs."""
-        told: list[Json] = [{"name": JOB_ROLE, "value": replica_type.lower()}]
+        variables: list[Json] = [{"name": JOB_ROLE, "value": replica_type.lower()}]
         if replica_type == LAUNCHER and not (isinstance(job.spec, MPIOperatorSpec) and job.spec.run_launcher_as_worker):
-            told += [{"name": name, "value": ""} for name in GPU_VARIABLES]
-        return lambda index: told
+            variables += [{"name": name, "value": ""} for name in GPU_VARIABLES]
+        return lambda index: variables
 
 
 def pod_labels(job: TrainingJob[MPIJobSpec], replica_type: str, index: int) -> dict[str, str]:

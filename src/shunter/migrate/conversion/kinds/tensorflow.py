@@ -110,13 +110,13 @@ def _environment(draft: Draft, group: Group) -> list[Json]:
         # With workers that come and go a pod knows no other of its own role: the first stands for each.
         return group.host_expression(index) if is_dynamic and named == role.lower() else usual(named, number)
 
-    told = [
+    variables = [
         {**variable, "value": _of_index(variable["value"], index)} if variable["name"] == TF_CONFIG else variable
         for variable in variables_of_v1(draft, role, 0, host=host)
     ]
-    if told and group.count > 1:
-        return [{"name": TASK_INDEX, "valueFrom": RANK_SOURCE}, *told]
-    return told
+    if variables and group.count > 1:
+        return [{"name": TASK_INDEX, "valueFrom": RANK_SOURCE}, *variables]
+    return variables
 
 
 def _of_index(config: str, index: str) -> str:

@@ -97,7 +97,7 @@ the reader of Python is given this one."""
 
 
 def is_rank(name: str) -> bool:
-    """Whether a variable, an option or a setting of that name says which of several a process is, or by what that is told:
+    """Whether a variable, an option or a setting of that name says which of several a process is, or what that is taken from:
     `NODE_RANK`, `--shard-index`, `shard_from`."""
     return bool(_RANK.search(name.lstrip("-")))
 

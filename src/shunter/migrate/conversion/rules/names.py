@@ -155,7 +155,7 @@ def _suffixes(draft: Draft) -> list[str]:
 
 
 def _derived(source: SourceObject, options: Options, context: InputContext) -> str:
-    """The name that comes of the job's own, whoever else has it."""
+    """The name that comes of the job's own, even if others have it."""
     return stem(source.kind, source.name, is_shared=bool(_holder(source, options, context)))
 
 

@@ -1,9 +1,9 @@
 """How mpirun of a converted MPIJob reaches its nodes: OpenSSH, configured by the runtime so that the image need not.
 
 v2's plugin mounts the job's keys as any volume, which OpenSSH refuses in several ways: a private key that its owner's group may
-read, a directory that all may write to. And processes that come in by ssh are told nothing of the container's environment, in
+read, a directory that all may write to. And processes that come in by ssh get nothing of the container's environment, in
 which `kubectl exec` of v1 started them. So an init container copies the key and writes a configuration for the client, and the
-server is told all that it would look up in the image, of whose configuration it reads nothing (-f /dev/null). Tried with
+server gets as options all that it would look up in the image, of whose configuration it reads nothing (-f /dev/null). Tried with
 OpenSSH 9.2, as root and as another user.
 """
 
@@ -31,7 +31,7 @@ _OF_THE_SAME_IMAGE = ("image", "imagePullPolicy", "resources", "securityContext"
 AGENTS = frozenset({"plm_rsh_agent", "plm_ssh_agent", "orte_rsh_agent", "pls_rsh_agent"})
 """How Open MPI of all ages calls the program that starts its daemons."""
 CLIENT_VARIABLES = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent")
-"""Those by which mpirun is told: Open MPI up to 4 by the first, Open MPI 5 by the second."""
+"""Those that mpirun reads: Open MPI up to 4 the first, Open MPI 5 the second."""
 AGENT_ENVIRONMENT = tuple(f"{library}_MCA_{agent}" for library in ("OMPI", "PRTE") for agent in sorted(AGENTS))
 """The variables that name that program to Open MPI up to 4, and from 5 on."""
 ROOT_PATH, USER_PATH = "/root/.ssh", "/home/mpiuser/.ssh"
@@ -77,7 +77,7 @@ def is_set_up(name: str) -> bool:
 
 
 def mount_path(draft: Draft) -> str:
-    """Where the keys are mounted: where mpi-operator is told to, else in the home of the user, as far as one can know it."""
+    """Where the keys are mounted: at mpi-operator's sshAuthMountPath, else in the home of the user, as far as one can know it."""
     spec = draft.job.spec
     if isinstance(spec, MPIOperatorSpec) and spec.ssh_auth_mount_path != ROOT_PATH:
         return spec.ssh_auth_mount_path
@@ -125,7 +125,7 @@ def _set_up(training: Json, name: str, volume: str) -> Json:
 
 
 def _idle(first: Json) -> bool:
-    """v1 lets the workers' first container sleep where it is told no command, also beside a main container. Returns whether
+    """v1 lets the workers' first container sleep where it has no command, also beside a main container. Returns whether
     arguments were lost by that."""
     if first.get("command"):
         return False

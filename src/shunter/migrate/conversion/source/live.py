@@ -126,7 +126,7 @@ def _leave_out(value: Json, defaults: Json) -> None:
 
 
 async def require_namespaces(client: Client, namespaces: Iterable[str]) -> None:
-    """InputError for a namespace that the cluster does not have, which would look like one without jobs; whoever may not ask
+    """InputError for a namespace that the cluster does not have, which would look like one without jobs; a user who may not ask
     for it is believed."""
     for name in filter(None, namespaces):
         try:

@@ -94,23 +94,23 @@ UNKNOWN_REFERENCE = Topic(
 
 
 def apply(draft: Draft) -> None:
-    """Sets `env` of every container. In kinds that told all containers, those that do not train get what they read."""
+    """Sets `env` of every container. In kinds that set them in all containers, those that do not train get what they read."""
     for group in draft.groups:
         training = draft.training_container(group)
-        # v1 told all containers of a pod, v2's plugins tell the one that trains.
-        told = (group.explicit_environment or group.environment) if draft.framework.shares_environment else []
+        # v1 sets them in all containers of a pod, v2's plugins in the one that trains.
+        shared = (group.explicit_environment or group.environment) if draft.framework.shares_environment else []
         _leave_unread(group, training)
         for index, container in enumerate(group.pod["spec"]["containers"]):
             place: Path = ("spec", "containers", index)
             if container is training:
                 _set_training(draft, group, place, container)
             else:
-                own = _read(told, container)
+                own = _read(shared, container)
                 _set(draft, group, place, container, own, is_overridden=draft.framework.shares_environment)
 
 
 def _leave_unread(group: Group, training: Json) -> None:
-    """The training container is told only what something in it may read."""
+    """The training container gets only what something in it may read."""
     group.environment = _read(group.environment, training)
     group.explicit_environment = _read(group.explicit_environment, training)
     needed = {name for variable in group.environment for name in references(variable.get("value"))}
@@ -180,7 +180,7 @@ def _account(draft: Draft, group: Group, place: Path, kept: list[tuple[int, Json
 def _user_variables(
     draft: Draft, group: Group, place: Path, container: Json, own: list[Json], *, is_overridden: bool
 ) -> list[tuple[int, Json]]:
-    """Those that stay, each with its place in the source; the others are told of."""
+    """Those that stay, each with its place in the source; the others are reported."""
     given: list[Json] = container.get("env") or []
     last = {variable.get("name"): index for index, variable in enumerate(given)}
     v1 = draft.framework.environment(draft.job, group.roles[0])(0) if is_overridden else []

@@ -42,8 +42,9 @@ def apply(draft: Draft) -> None:
     """Reports each text once."""
     if draft.kind != KIND.resource.kind:
         return
-    told = {finding.topic.id for finding in draft.findings}
-    pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name, topics in _OF_V1.items() if not told.intersection(topics)))
+    reported = {finding.topic.id for finding in draft.findings}
+    names = [name for name, topics in _OF_V1.items() if not reported.intersection(topics)]
+    pattern = re.compile("|".join(rf"{re.escape(name)}\b" for name in names))
     for programs in all_programs(draft):
         for found in matches(programs, pattern):
             says = f"{found.line} uses {found.text}, {_in_v2(found.text)}."
@@ -52,7 +53,7 @@ def apply(draft: Draft) -> None:
 
 def _in_v2(name: str) -> str:
     if name in CLIENT_VARIABLES:
-        return "by which mpirun is told of ssh and its options in v2"
+        return "which sets ssh and its options for mpirun in v2"
     if name in AGENT_ENVIRONMENT:
-        return f"which v2 does not set: mpirun is told of ssh and its options by {' and '.join(CLIENT_VARIABLES)}"
+        return f"which v2 does not set: mpirun gets ssh and its options from {' and '.join(CLIENT_VARIABLES)}"
     return "which is not there in v2"

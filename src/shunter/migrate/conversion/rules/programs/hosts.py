@@ -177,7 +177,7 @@ def _names_in(draft: Draft, known: re.Pattern[str], text: str) -> list[str]:
 
 
 def _is_own(draft: Draft, match: re.Match[str]) -> bool:
-    """Whether it is a host of the job, and not the name of a pod that kubectl is told."""
+    """Whether it is a host of the job, and not the name of a pod among kubectl's arguments."""
     is_host = match[0] in draft.hosts and not _is_asked_for(match.string, match.start())
     return is_host and is_own_domain(draft, match["domain"] or "")
 

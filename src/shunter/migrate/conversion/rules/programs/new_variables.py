@@ -80,7 +80,7 @@ _OF_GROUPS = frozenset({COMPLETION_INDEX_ENV, *TORCHRUN_ENVIRONMENT, *PROCESS_EN
 _FORMS_GROUP = frozenset({"initialize", "init_process_group", "init", "init_device_mesh"})
 _ADDRESS = PROCESS_ENVIRONMENT[-1]
 _INITIALIZES = late_pattern(r"\bdistributed\.initialize\(\s*(?:\)|local_device_ids|initialization_timeout)")
-"""JAX told nothing of the group: it looks for the variable."""
+"""JAX without arguments about the group: it looks for the variable."""
 _OTHERWISE = late_pattern(
     rf"[^\n]{{0,40}}?{COMPLETION_INDEX_ENV}(?:[\"'],\s*|:?-|[\"'\])]*\s*(?:or|\|\||\?\?)\s+)[^\w\n]{{0,3}}(?:os\.)?"
     r"(?:environ|getenv|process\.env)?[^\w\n]{0,3}(?:get\([\"'])?(RANK|PET_NODE_RANK|PROCESS_ID)\b"
@@ -159,9 +159,9 @@ def _conditions(code: str, names: Sequence[str]) -> Iterator[tuple[str, int]]:
 def _is_rank_otherwise(draft: Draft, one: PodRead) -> bool:
     """Whether the program takes the rank that v1 gives it where the index of v2 is not set: both are the same, where the pods are
     of one group."""
-    told = draft.operator_variables(draft.groups[0].roles[0])
+    variables = draft.operator_variables(draft.groups[0].roles[0])
     match = _OTHERWISE.match(one.text, one.start)
-    return len(draft.groups) == 1 and match is not None and match[1] in told and one.read.name == COMPLETION_INDEX_ENV
+    return len(draft.groups) == 1 and match is not None and match[1] in variables and one.read.name == COMPLETION_INDEX_ENV
 
 
 def only_in_v2(draft: Draft, programs: Programs) -> list[str]:

@@ -85,7 +85,7 @@ _RANKS = {
     "MPIJob": "OMPI_COMM_WORLD_RANK",
     "PaddleJob": "PADDLE_TRAINER_ID",
 }
-"""Where a program of the kind is told its rank in both generations."""
+"""Where a program of the kind finds its rank in both generations."""
 
 
 def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
@@ -98,7 +98,7 @@ def report(draft: Draft, train_job: Json, runtime: Json | None) -> None:
         found = [
             one
             for one in pod_reads(programs.container, programs.volumes, draft.texts_of, variables)
-            # That a variable is told of the pod has a finding of its own (POD005, POD007), and addresses are there to be called.
+            # That a variable is of the pod has a finding of its own (POD005, POD007), and addresses are there to be called.
             if one.read.decides or one.read.name in (HOST_NAME, HOSTS_FILE, UNREAD) or _is_in_a_name(one, hosts)
         ]
         if any(one.read.name == HOST_LIST for one in found) and not _lists_pods(draft, programs):
@@ -192,8 +192,8 @@ def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool
 def _remedy(draft: Draft, programs: Programs) -> str:
     index = "JOB_COMPLETION_INDEX" if programs.group.replicas == 1 else "the pod's label jobset.sigs.k8s.io/job-index"
     rank = _RANKS.get(draft.kind, "")
-    told = f"{rank}, or from {index} in v2" if rank else index
-    return f"Take the rank from {told}; if the program works in v2 unchanged, suppress with --accept {DECIDES.id}."
+    place = f"{rank}, or from {index} in v2" if rank else index
+    return f"Take the rank from {place}; if the program works in v2 unchanged, suppress with --accept {DECIDES.id}."
 
 
 def _is_variable(name: str) -> bool:
@@ -206,7 +206,7 @@ def _keeps_number(one: PodRead, values: list[PodValue]) -> bool:
 
 
 def _by_value(found: list[PodRead]) -> Iterator[list[PodRead]]:
-    """What is told together: reads of one value by one text."""
+    """What one finding reports: reads of one value by one text."""
     together = grouped_by(found, lambda one: (one.spot.file, one.spot.path, one.read.name))
     yield from together.values()
 
@@ -218,7 +218,7 @@ def pod_variables(draft: Draft, programs: Programs) -> dict[str, str]:
     for variable in programs.container.get("env") or ():
         reference = (variable.get("valueFrom") or {}).get("fieldRef")
         if reference and REPLICA_INDEX in str(reference.get("fieldPath")):
-            continue  # whoever reads it decides by it (POD005, POD016)
+            continue  # what reads it decides by it (POD005, POD016)
         if reference or "$(" in str(variable.get("value", "")):
             names.add(str(variable.get("name")))
         elif variable.get("name") == "HOSTNAME":
