@@ -32,8 +32,8 @@ LOOKS = 12
 
 
 class World:
-    """`has_grace`: running pods that are deleted stay until `end_pod`. `before_write` is called before each write, with its
-    number."""
+    """`has_grace`: pods that are deleted stay until `end_pod`, as a kubelet ends those that run, and as an API server shows the
+    others for a moment. `before_write` is called before each write, with its number."""
 
     def __init__(self, framework: AnyFramework, job: Json, *, has_grace: bool = False) -> None:
         self.framework = framework
@@ -196,8 +196,10 @@ class World:
                 self._keep(ref.resource, merge_patch(_stored(self.objects[ref.resource, ref.name]), patch))
             case Delete(ref=ref):
                 body = self.objects[ref.resource, ref.name]
-                if ref.resource == PODS and self.has_grace and body.get("status", {}).get("phase") == "Running":
-                    leaving = {**body["metadata"], "deletionTimestamp": rfc3339(self.now)}
+                if ref.resource == PODS and self.has_grace:
+                    grace = 30 if body.get("status", {}).get("phase") == "Running" else 0
+                    deleted = {"deletionTimestamp": rfc3339(self.now), "deletionGracePeriodSeconds": grace}
+                    leaving = {**body["metadata"], **deleted}
                     self._keep(PODS, {**body, "metadata": leaving})
                 else:
                     del self.objects[ref.resource, ref.name]

@@ -75,6 +75,13 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         kept = tuple(condition for condition in self.conditions if condition.type != type)
         return self._with_status(msgspec.structs.replace(self.status, conditions=kept))
 
+    def with_stored_times(self) -> Progress:
+        """With the conditions as they are stored if they differ in nothing but their times."""
+        stored = self.observed.conditions
+        if list(map(_without_times, stored)) != list(map(_without_times, self.conditions)):
+            return self
+        return self._with_status(msgspec.structs.replace(self.status, conditions=stored))
+
     def event(self, type: EventType, cause: str, message: str) -> Progress:
         """With an event whose reason is `KIND` and the cause."""
         return self.note(type, self.reason(cause), message)
@@ -141,3 +148,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     def _with_status(self, status: JobStatus) -> Progress:
         return msgspec.structs.replace(self, status=status)
+
+
+def _without_times(condition: JobCondition) -> JobCondition:
+    return msgspec.structs.replace(condition, last_update_time=None, last_transition_time=None)

@@ -29,7 +29,7 @@ class NumberedReplicas:
 
     shares_environment = True
     reports_all_exits = True
-    replaced_under: Sequence[str] = ("OnFailure", "Always", "ExitCode")
+    replaced_under: Sequence[str] = restart.REPLACING
 
     def with_settings(self: AnyFramework, settings: Settings) -> AnyFramework:
         """The framework itself: its kind has no settings."""
@@ -116,7 +116,7 @@ def _pods(framework: AnyFramework, observed: Observed, replica_type: str, progre
             progress = progress.note("Warning", "SetPodTemplateSchedulerName", gang.ANOTHER_SCHEDULER)
         bodies = (gang.member(body, job, replica_type, group) for body in bodies)
     created = [creation(job, PODS, body) for body in bodies]
-    deleted = [deletion(job, PODS, pod) for pod in replaced if pod not in superfluous]
+    deleted = [deletion(job, PODS, pod) for pod in replaced if pod not in superfluous and not pod.is_leaving]
     return [*scale_in.writes(job, superfluous), *deleted, *created], progress
 
 

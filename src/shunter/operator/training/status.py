@@ -30,7 +30,11 @@ def selector(job: AnyJob, replica_type: str) -> str:
 
 
 def judged(framework: AnyFramework, job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """The progress with the conditions and events that follow from the counted pods; after a failure, only further failures."""
+    """The progress with the conditions and events that follow from the counted pods; after a failure, only further failures.
+
+    Running and Restarting take each other's place in one look where some pods run and others have failed; conditions that are as
+    they were stored in the end keep their times, or each look would change them.
+    """
     job = msgspec.structs.replace(job, status=progress.status)
     for verdict in framework.verdicts(job, progress.status.replica_statuses, children):
         if progress.is_failed and verdict.type != "Failed":
@@ -42,7 +46,7 @@ def judged(framework: AnyFramework, job: AnyJob, children: Children, progress: P
         elif verdict.type == "Restarting" and verdict.is_news and not progress.observed.is_true("Restarting"):
             progress = progress.event("Warning", "Restarting", verdict.message)
         progress = progress.condition(verdict.type, verdict.message, cause=verdict.cause)
-    return progress
+    return progress.with_stored_times()
 
 
 def settled(progress: Progress) -> Progress:

@@ -144,7 +144,7 @@ class MPI:
         writes: list[Write] = []
         if job.status.is_true("Restarting"):
             # The state first: once the pod is gone, nothing else shows the restart.
-            writes += [deletion(job, PODS, pod) for pod in again]
+            writes += [deletion(job, PODS, pod) for pod in again if not pod.is_leaving]
         if not members.is_done:
             made, progress = replica_sync.writes(observed, members, self._kubectl_delivery_image, progress)
             writes += made

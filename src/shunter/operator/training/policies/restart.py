@@ -17,6 +17,9 @@ from shunter.operator.training.pod_warnings import REPORTED_PODS
 RETRYABLE_FROM = 128
 """Exit codes from here on (signals, mostly) are worth another try under the policy ExitCode; lower ones are the program's own."""
 
+REPLACING = ("OnFailure", "Always", "ExitCode")
+"""The restart policies under which failed pods are replaced."""
+
 Consequence = Literal["replace", "fail", "none"]
 
 
@@ -27,13 +30,15 @@ def exited(job: AnyJob, pod: Pod, code: int) -> Note:
 
 
 def consequence(pod: Pod, restart_policy: str, container: str) -> Consequence:
-    """What a pod's failure leads to; `none` while it has not failed, is being deleted already, or its role never restarts."""
-    if pod.status.phase != "Failed" or pod.is_leaving:
+    """What a pod's failure leads to; `none` while it has not failed, or if its role never restarts.
+
+    A failed pod that is being deleted is replaced whatever its exit code is. The API server shows it so for a moment even if it
+    deletes the pod at once, and it still counts as failed.
+    """
+    if pod.status.phase != "Failed" or restart_policy not in REPLACING:
         return "none"
-    if restart_policy in ("OnFailure", "Always"):
+    if restart_policy != "ExitCode" or pod.is_leaving:
         return "replace"
-    if restart_policy != "ExitCode":
-        return "none"
     code = exit_code(pod, container)
     return "replace" if code is None or code >= RETRYABLE_FROM else "fail"
 
