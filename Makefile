@@ -6,6 +6,9 @@ DEMO_STAMP := .venv/.synced-demo
 # Where everything is installed, the demo adds nothing.
 DEMO_READY := $(if $(wildcard $(STAMP)),$(STAMP),$(DEMO_STAMP))
 SETUP_INPUTS := requirements/uv.txt pyproject.toml scripts/setup
+# Of make random-jobs.
+SEED := 1
+CASES := 40
 # Tests start hundreds of processes; each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 # kube-apiserver and kubectl spend a third of their time on garbage; tests start hundreds of them, and memory is there.
@@ -65,6 +68,10 @@ conformance: setup ## all e2e tests, and those that need it, on a real Kubernete
 conformance-core: setup ## the part of make conformance that .ci/run has time for (about five minutes)
 	@conformance/build >/dev/null
 	@$(PYTEST) -n 4 --dist loadgroup --durations 20 --durations-min 5 $(CORE)
+
+random-jobs: setup ## random jobs by upstream's operators in Go and by ours on real control planes: SEED=1 CASES=40 (ten minutes)
+	@for program in controlplane training-operator trainer; do conformance/build $$program >/dev/null || exit; done
+	@cd tests && for generation in v1 v2; do PYTHONPATH=.:../conformance ../$(PY) -m random_jobs $$generation --seed $(SEED) --cases $(CASES); done
 
 again: setup ## what did not pass in the last make test, once more, one test at a time
 	@$(PYTEST) --unpassed --ignore tests/faults

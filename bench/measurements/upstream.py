@@ -7,9 +7,7 @@ get eight workers, so that what is compared is what each asks of the API server.
 from __future__ import annotations
 
 import asyncio
-import json
 import statistics
-import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -20,22 +18,18 @@ from typing import Any
 
 import uvloop
 
+import upstream_operators
 from embedded import objects
 from figures import Figure, spread
-from measurements.operator import NAMESPACE, ROOT, WRITES, Operator, Plane, named, plane
+from measurements.operator import NAMESPACE, WRITES, Operator, Plane, named, plane
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS, NAMESPACES, PODS, SECRETS, TRAIN_JOBS, VALIDATING_WEBHOOKS, Resource
 from shunter.api.training.job_kind import JobKind
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.cluster.free_ports import free_port
 from shunter.kube.errors import NotFound
-from shunter.kube.tls.certificates import issue, new_authority
+from upstream_operators import Ports
 
-CERTIFICATES = Path("/tmp/k8s-webhook-server/serving-certs")
-"""Where upstream's webhook servers look for their certificate; nobody asks their webhooks here."""
-WORKERS = 8
-UNLIMITED = 100_000
 POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 300.0
 
@@ -44,10 +38,7 @@ Start = Callable[[Plane], AbstractAsyncContextManager[Operator]]
 
 def measure(settings: dict[str, Any]) -> list[Figure]:
     """Pods and JobSets of a burst by ours and by upstream's, the ratios, and the requests of one job of each kind by both."""
-    CERTIFICATES.mkdir(parents=True, exist_ok=True)
-    pair = issue(new_authority("upstream"), "upstream", ["localhost"])
-    (CERTIFICATES / "tls.crt").write_bytes(pair.certificate)
-    (CERTIFICATES / "tls.key").write_bytes(pair.key)
+    upstream_operators.certificates()  # without one they do not start; their webhooks are not called here
     figures: list[Figure] = []
     for resource, template, made, upstream in (
         (PYTORCH_JOBS, "job", {PODS: 2}, training_operator),
@@ -86,52 +77,22 @@ def requests_of(resource: Resource, template: Json, upstream: Start, jobs: int) 
 @asynccontextmanager
 async def training_operator(cluster: Plane) -> AsyncIterator[Operator]:
     """Upstream's Training Operator, which serves v1."""
-    for resource, body in (
-        (NAMESPACES, {"metadata": {"name": "kubeflow"}}),
-        (SECRETS, {"metadata": {"name": "training-operator-webhook-cert", "namespace": "kubeflow"}}),
-        (VALIDATING_WEBHOOKS, {"metadata": {"name": "validator.training-operator.kubeflow.org"}}),
+    for resource, body in zip(
+        (NAMESPACES, SECRETS, VALIDATING_WEBHOOKS), upstream_operators.needed_by_training_operator(), strict=True
     ):
         await cluster.client.create(resource, body)
-    metrics = free_port()
-    flags = {
-        "controller-threads": WORKERS,
-        "kube-api-qps": UNLIMITED,
-        "kube-api-burst": UNLIMITED,
-        "metrics-bind-address": f"127.0.0.1:{metrics}",
-        "health-probe-bind-address": "0",
-        "webhook-server-port": free_port(),
-        "zap-log-level": "error",
-    }
-    command = [built("training-operator"), *(f"--{name}={value}" for name, value in flags.items())]
-    async with cluster.running(command, metrics) as operator:
+    ports = Ports.free()
+    async with cluster.running(upstream_operators.training_operator(ports), ports.metrics) as operator:
         yield operator
 
 
 @asynccontextmanager
 async def trainer(cluster: Plane) -> AsyncIterator[Operator]:
     """Upstream's Trainer, which serves v2."""
-    metrics = free_port()
-    configuration = {
-        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
-        "kind": "Configuration",
-        "health": {"healthProbeBindAddress": "0"},
-        "metrics": {"bindAddress": f"127.0.0.1:{metrics}", "secureServing": False},
-        "webhook": {"port": free_port()},
-        "leaderElection": {"leaderElect": False},
-        "controller": {"groupKindConcurrency": {"TrainJob.trainer.kubeflow.org": WORKERS}},
-        "certManagement": {"enable": False},
-        "clientConnection": {"qps": UNLIMITED, "burst": UNLIMITED},
-    }
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        json.dump(configuration, file)
-        file.flush()
-        async with cluster.running([built("trainer"), f"--config={file.name}", "--zap-log-level=error"], metrics) as operator:
+    ports = Ports.free()
+    with tempfile.TemporaryDirectory() as directory:
+        async with cluster.running(upstream_operators.trainer(ports, Path(directory)), ports.metrics) as operator:
             yield operator
-
-
-def built(program: str) -> str:
-    """The path of one of upstream's operators, built first if need be."""
-    return subprocess.run([ROOT / "conformance" / "build", program], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 async def burst(start: Start, resource: Resource, template: Json, made: dict[Resource, int], jobs: int) -> tuple[float, str]:
