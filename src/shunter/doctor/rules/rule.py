@@ -61,9 +61,12 @@ def of_error(ending: Ending) -> Excerpt:
 
 
 def logs_command(case: Case, ending: Ending, *options: str) -> str:
-    """The command that shows the log of a container that ended. Its `--rank` is the pod's, which may have several ranks."""
+    """The command that shows the log of a container that ended. Its `--rank` is the pod's, which may have several ranks. Of a pod
+    that is gone, the last lines are in the job's record, which `describe` shows: `logs` would show those of its successor."""
     pod = case.pod(ending.pod)
-    place = member(case.job, pod).rank if pod else next(iter(ending.ranks), None)
+    if not pod:
+        return f"shunter describe {case.overview.name} -n {case.overview.namespace}"
+    place = member(case.job, pod).rank
     rank = ("--rank", str(place)) if place is not None else ()
     return " ".join(("shunter logs", case.overview.name, "-n", case.overview.namespace, *rank, *options))
 

@@ -48,6 +48,7 @@ def test_a_loop_of_pods_that_are_gone_under_other_names_is_told_while_the_new_on
     (verdict,) = diagnose(evidence, evidence.at).verdicts
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("K07", (1,), "certain")
     assert "KeyError: 'DATASET'" in verdict.cause
+    assert verdict.remedy.endswith("see the last lines of each run: shunter describe j -n n"), "logs has only the new pod's"
 
 
 def test_the_remedy_is_that_of_the_error_where_it_says_itself_what_is_wrong() -> None:
