@@ -3,10 +3,12 @@
 chain.py, attributes.py     their order; a write as rules and webhooks see it
 limit_range.py, quota.py, runtime_class.py, service_account.py, jobset.py    built-in steps; jobset.py stands for JobSet's own
                             webhooks
-policies.py                 ValidatingAdmissionPolicies; expression_types.py: what their expressions may read
+policies.py, mutating_policies.py    ValidatingAdmissionPolicies; MutatingAdmissionPolicies
+bound_policies.py           which of them a write concerns; policy_expressions.py: their expressions over it; expression_types.py:
+                            what these may read
 webhooks.py                 which webhooks are asked; match_conditions.py: the CEL expressions that keep a write from them
 webhook_calls.py            a webhook asked, and that it cannot be reached; webhook_answers.py: what is taken for an answer
 
 Tests: tests/cluster/apiserver/admission; tests/vectors/cases/limits.yaml, policies.yaml,
-policy-types.yaml, runtime-classes.yaml and webhooks.yaml.
+mutating-policies.yaml, policy-types.yaml, runtime-classes.yaml and webhooks.yaml.
 """

@@ -1,4 +1,4 @@
-"""Admission of a write, built-in and by webhooks: first mutation, then validation."""
+"""Admission of a write, built-in, by policies and by webhooks: first mutation, then validation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.cluster.apiserver.admission import limit_range, quota, runtime_class, service_account
 from shunter.cluster.apiserver.admission.attributes import Attributes, Operation
+from shunter.cluster.apiserver.admission.webhooks import Webhooks
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.decoding import fill_defaults
 from shunter.cluster.apiserver.kinds import MalformedError, RejectedError
@@ -69,13 +70,24 @@ async def admitted(
         except RejectedError as rejection:
             shown = attributes.name or document["metadata"].get("generateName", "")
             raise _rejection(served, shown, rejection) from None
-    if attributes.subresource != "scale" and backend.webhooks.mutating(attributes, document):
-        document = await backend.webhooks.mutate(attributes, document)
+    return document if attributes.subresource == "scale" else await _mutated(backend.webhooks, served, document, attributes)
+
+
+async def _mutated(webhooks: Webhooks, served: ServedKind, document: Json, attributes: Attributes) -> Json:
+    """The object after policies and webhooks, and once more those policies that ask for it where something changed."""
+    before, policies = document, webhooks.mutating_policies
+    has_policies = policies.concern(attributes, document)
+    if has_policies:
+        document = policies.mutated(served, attributes, document)
+    if webhooks.mutating(attributes, document):
+        document = await webhooks.mutate(attributes, document)
         try:
-            kind.schema().prune(document)
+            served.kind.schema().prune(document)
         except MalformedError as error:
             raise internal(str(error)) from None
         fill_defaults(served, document)
+    if has_policies and document is not before:
+        document = policies.mutated(served, attributes, document, again=True)
     return document
 
 

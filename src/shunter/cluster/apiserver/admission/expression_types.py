@@ -6,6 +6,7 @@ Source: k8s.io/apiserver 1.36 `admission/plugin/cel/compile.go`, `composition.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.schema.cel import CompilationError
@@ -61,19 +62,62 @@ _STRUCTS: Mapping[str, Mapping[str, Type]] = {
 }
 
 
+PATCHES: Mapping[str, Type] = {"ApplyConfiguration": Type("struct", "Object"), "JSONPatch": list_of(Type("struct", "JSONPatch"))}
+"""What the expression of a mutation evaluates to, by its patchType."""
+
+
+class _AnyField(dict[str, Type]):
+    """Fields of which all others are of one type."""
+
+    def __init__(self, others: Type, **declared: Type) -> None:
+        super().__init__(declared)
+        self._others = others
+
+    def get(self, name: str, default: Any = None) -> Type:
+        return super().get(name) or self._others
+
+
+_OBJECT = _AnyField(DYN)
+_JSON_PATCH = _AnyField(Type(""), **_texts("op path from"), value=DYN)
+
+
+class _WithObjects(dict[str, Mapping[str, Type]]):
+    """Also `JSONPatch`, `Object`, and `Object.spec` and the like for the parts of an object."""
+
+    def __init__(self, structs: Mapping[str, Mapping[str, Type]]) -> None:
+        super().__init__({**structs, "JSONPatch": _JSON_PATCH})
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or _is_object(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return _OBJECT if _is_object(name) else super().get(name, default)
+
+
+def _is_object(name: object) -> bool:
+    return isinstance(name, str) and name.partition(".")[0] == "Object"
+
+
 def environment(
-    *, has_params: bool = False, has_authorizer: bool = True, variables: Mapping[str, Type] | None = None
+    *,
+    has_params: bool = False,
+    has_authorizer: bool = True,
+    has_patches: bool = False,
+    variables: Mapping[str, Type] | None = None,
 ) -> Environment:
-    """What an expression may read; `variables` are those of a policy that has any."""
+    """What an expression may read; `variables` are those of a policy that has any. `has_patches`: it may also make objects and
+    JSON patches."""
     found = {"object": DYN, "oldObject": DYN, "request": _struct("AdmissionRequest"), "namespaceObject": _struct("Namespace")}
     if has_params:
         found["params"] = DYN
     if has_authorizer:
         found["authorizer"] = _struct("authorization.Authorizer")
         found["authorizer.requestResource"] = _struct("authorization.ResourceCheck")
-    if variables is None:
-        return Environment(found, _STRUCTS)
-    return Environment({**found, "variables": Type("struct", _VARIABLES)}, {**_STRUCTS, _VARIABLES: variables})
+    structs = _WithObjects(_STRUCTS) if has_patches else dict(_STRUCTS)
+    if variables is not None:
+        found["variables"] = Type("struct", _VARIABLES)
+        structs[_VARIABLES] = variables
+    return Environment(found, structs)
 
 
 def variable_types(variables: Iterable[Json], *, has_params: bool) -> dict[str, Type] | None:

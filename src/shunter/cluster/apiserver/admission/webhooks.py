@@ -25,6 +25,7 @@ from shunter.api.resources import (
 from shunter.api.selectors import selects
 from shunter.cluster.apiserver.admission import match_conditions
 from shunter.cluster.apiserver.admission.attributes import Attributes, review, rule_of
+from shunter.cluster.apiserver.admission.mutating_policies import MutatingPolicies
 from shunter.cluster.apiserver.admission.policies import Policies
 from shunter.cluster.apiserver.admission.webhook_answers import Answer, answer, refusal
 from shunter.cluster.apiserver.admission.webhook_calls import CallError, Destination, WebhookCalls
@@ -81,13 +82,15 @@ class Webhook:
 
 
 class Webhooks:
-    """All webhooks of the cluster, and the policies that judge before the validating ones."""
+    """All webhooks of the cluster, the policies that change an object before the mutating ones, and those that judge before the
+    validating ones."""
 
     def __init__(self, store: Store, registry: Registry, decide: Decide) -> None:
         """`decide` answers what expressions ask the authorizer."""
         self._store = store
         self._decide = decide
         self._policies = Policies(store, registry, decide)
+        self.mutating_policies = MutatingPolicies(store, registry, decide)
         self._mutating = _Compiled(store, MUTATING_WEBHOOKS)
         self._validating = _Compiled(store, VALIDATING_WEBHOOKS)
         self._calls = WebhookCalls()
@@ -108,7 +111,8 @@ class Webhooks:
 
     def asks(self, attributes: Attributes, document: Json) -> bool:
         """Whether any webhook is asked about the write, or any policy judges it."""
-        return bool(self.mutating(attributes, document)) or self.validates(attributes, document)
+        mutates = self.mutating_policies.concern(attributes, document) or self.mutating(attributes, document)
+        return bool(mutates) or self.validates(attributes, document)
 
     def _concerned(self, compiled: _Compiled, attributes: Attributes, document: Json | None) -> list[Webhook]:
         webhooks = compiled.webhooks()

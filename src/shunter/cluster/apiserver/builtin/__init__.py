@@ -5,7 +5,8 @@ jobs.py, job/             Jobs and CronJobs; their rules
 workloads.py              apps/v1; services.py: addresses and node ports
 storage.py, config.py     claims, volumes, StorageClasses; ConfigMaps and Secrets, `immutable`
 access.py, namespaces.py, scheduling.py, autoscaling.py    RBAC; Namespaces; PriorityClasses; HorizontalPodAutoscalers
-webhooks.py, policies.py, crds.py    admission webhooks; ValidatingAdmissionPolicies; CustomResourceDefinitions
+webhooks.py, crds.py      admission webhooks; CustomResourceDefinitions
+policies.py, mutating_policies.py    ValidatingAdmissionPolicies; MutatingAdmissionPolicies
 events.py, plain.py       Events in two groups; kinds that are only kept
 rules/                    what the others refuse; typed.py: how a kind gets its schema
 
@@ -22,6 +23,7 @@ from shunter.cluster.apiserver.builtin import (
     crds,
     events,
     jobs,
+    mutating_policies,
     namespaces,
     plain,
     pods,
@@ -51,6 +53,7 @@ def kinds() -> list[Kind]:
         *access.kinds(),
         *webhooks.kinds(),
         *policies.kinds(),
+        *mutating_policies.kinds(),
         crds.kind(),
         *plain.kinds(),
     ]

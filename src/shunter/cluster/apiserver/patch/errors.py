@@ -14,14 +14,18 @@ class PatchError(StatusError):
         self.why = why or message
 
 
+class FailedTestError(PatchError):
+    """A test in a JSON patch that the object does not pass."""
+
+
 def malformed(message: str) -> PatchError:
     """400: no patch of its format."""
     return PatchError(400, "BadRequest", message)
 
 
-def inapplicable(why: str) -> PatchError:
+def inapplicable(why: str, of: type[PatchError] = PatchError) -> PatchError:
     """422: a patch that this object does not take. The original answers all of them with one text."""
-    return PatchError(422, "Invalid", "the server rejected our request due to an error in our request", {}, why=why)
+    return of(422, "Invalid", "the server rejected our request due to an error in our request", {}, why=why)
 
 
 def unexpected(message: str) -> PatchError:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.patch.errors import PatchError, inapplicable, malformed
+from shunter.cluster.apiserver.patch.errors import FailedTestError, PatchError, inapplicable, malformed
 
 MAX_OPERATIONS = 10_000
 Container = dict[str, Any] | list[Any]
@@ -168,7 +168,7 @@ def _test(document: Any, operation: Json, value: Any) -> None:
     path = operation.get("path")
     found = document if path == "" else _value_at(document, _pointer(operation, "path"))
     if not _equal(found, value):
-        raise inapplicable(f"testing value {path} failed")
+        raise inapplicable(f"testing value {path} failed", FailedTestError)
 
 
 def _equal(left: Any, right: Any) -> bool:

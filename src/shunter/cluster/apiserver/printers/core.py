@@ -121,6 +121,7 @@ _BINDING = printer(
     wide("Groups", lambda binding: _subjects(binding, "Group")),
     wide("ServiceAccounts", lambda binding: _subjects(binding, "ServiceAccount")),
 )
+_POLICY_BINDING = printer(NAME, text("PolicyName", "spec.policyName"), text("ParamRef", _parameter), AGE)
 _WEBHOOKS = printer(NAME, integer("Webhooks", _webhook_count), AGE)
 _EVENT = printer(
     at_time("Last Seen", _last_seen),
@@ -177,9 +178,14 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         text("ParamKind", _parameter_kind),
         AGE,
     ),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): printer(
-        NAME, text("PolicyName", "spec.policyName"), text("ParamRef", _parameter), AGE
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): printer(
+        NAME,
+        integer("Mutations", lambda policy: len(policy["spec"].get("mutations") or ())),
+        text("ParamKind", _parameter_kind),
+        AGE,
     ),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): _POLICY_BINDING,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): _POLICY_BINDING,
     ("rbac.authorization.k8s.io", "RoleBinding"): _BINDING,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BINDING,
 }

@@ -9,6 +9,7 @@ typecheck                   their types and costs, before they are stored; rule_
                             where they may say that a fault is
 cel_functions.py            Kubernetes' own functions in expressions
 cel_times.py                times, durations and bytes as values of expressions
+cel_objects.py              objects and JSON patches that expressions make
 cel_authorizer.py           what expressions of admission ask the authorizer
 embedded.py, nesting.py     objects within objects; how deep they may be
 golang.py                   built-in kinds, as Go's JSON decoder takes them

@@ -95,7 +95,12 @@ def _compiled(expression: str, *, optional_old: bool) -> library.Expression:
     try:
         return _environment(optional_old, extended=True).compile(text)
     except RuntimeError as error:
-        raise CompilationError(f"compilation failed: {_STATUS_CODE.sub('', str(error)).strip()}") from None
+        raise _compilation_error(error) from None
+
+
+def _compilation_error(error: RuntimeError) -> CompilationError:
+    fault = _STATUS_CODE.sub("", str(error)).strip().replace("\\u003F", "?")
+    return CompilationError(f"compilation failed: {fault}")
 
 
 def _for_library(expression: str) -> str:
@@ -227,7 +232,7 @@ def _compiled_over(expression: str, variables: tuple[str, ...]) -> library.Expre
     try:
         return environment.compile(_for_library(expression))
     except RuntimeError as error:
-        raise CompilationError(f"compilation failed: {_STATUS_CODE.sub('', str(error)).strip()}") from None
+        raise _compilation_error(error) from None
 
 
 @functools.cache

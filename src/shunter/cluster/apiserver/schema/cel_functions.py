@@ -111,6 +111,7 @@ def declarations(cel: Any) -> list[Any]:
     member("prefixLength", number, [anything], lambda value: _cidr(value).network.prefixlen)
     plain("string", text, [own], _shown)
 
+    plain("jsonpatch.escapeKey", text, [text], lambda value: value.replace("~", "~0").replace("/", "~1"))
     plain("isURL", boolean, [text], FORMATS["uri"])
     plain("url", anything, [text], _url)
     for name, part in _URL_PARTS.items():

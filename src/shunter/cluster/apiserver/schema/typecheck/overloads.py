@@ -90,6 +90,7 @@ isURL (string) bool
 isUnspecified net.IP.() bool
 join list(string).() string | list(string).(string) string
 labelSelector authorization.ResourceCheck.(string) authorization.ResourceCheck
+jsonpatch.escapeKey (string) string
 last list(V).() optional_type(V)
 lastIndexOf list(A).(A) int | string.(string) int | string.(string, int) int
 lists.range (int) list(int)

@@ -83,7 +83,9 @@ class SyntaxFaults(Exception):
         self.faults = faults
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """A word, a sign or a literal; `end` is after the last. `at` is where it begins."""
+
     kind: str
     text: str
     at: int
@@ -91,7 +93,7 @@ class _Token(NamedTuple):
 
 def parsed(text: str) -> Node:
     """The tree of an expression. Raises SyntaxFaults, and UnreadableError for what is no expression."""
-    reader = _Reader(_tokens(text))
+    reader = _Reader(tokens(text))
     node = reader.expression()
     if reader.next.kind != "end":
         raise UnreadableError
@@ -100,32 +102,33 @@ def parsed(text: str) -> Node:
     return node
 
 
-def _tokens(text: str) -> list[_Token]:
+def tokens(text: str) -> list[Token]:
+    """What an expression consists of. Raises UnreadableError."""
     found, place = [], 0
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
             raise UnreadableError
         if match.lastgroup != "blank":
-            found.append(_Token(str(match.lastgroup), match[0], place))
+            found.append(Token(str(match.lastgroup), match[0], place))
         place = match.end()
-    return [*found, _Token("end", "", place)]
+    return [*found, Token("end", "", place)]
 
 
 class _Reader:
     """Recursive descent: a method for each rule of the grammar."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._place = 0
         self._depth = 0
         self.faults: list[tuple[int, str]] = []
 
     @property
-    def next(self) -> _Token:
+    def next(self) -> Token:
         return self._tokens[self._place]
 
-    def _take(self, *texts: str) -> _Token | None:
+    def _take(self, *texts: str) -> Token | None:
         """The next token if it is one of these signs or words."""
         token = self.next
         if token.kind not in ("sign", "name") or token.text not in texts:
@@ -133,19 +136,19 @@ class _Reader:
         self._place += 1
         return token
 
-    def _need(self, text: str) -> _Token:
+    def _need(self, text: str) -> Token:
         if token := self._take(text):
             return token
         raise UnreadableError
 
-    def _identifier(self) -> _Token:
+    def _identifier(self) -> Token:
         token = self.next
         if token.kind != "name" or token.text in _KEYWORDS:
             raise UnreadableError
         self._place += 1
         return token
 
-    def _field(self) -> _Token:
+    def _field(self) -> Token:
         """The name of a field. One in backquotes is told of."""
         token = self.next
         if token.kind != "escaped":
@@ -196,7 +199,7 @@ class _Reader:
             return operand if count % 2 == 0 else Call(first.at, function, [operand])
         return self._member(self._primary())
 
-    def _number(self, sign: _Token | None) -> Node:
+    def _number(self, sign: Token | None) -> Node:
         token = self.next
         self._place += 1
         if token.kind == "int":
