@@ -84,20 +84,28 @@ def selector_errors(selector: Json | None, field: str) -> list[FieldError]:
         return []
     errors = label_errors(selector.get("matchLabels", {}), f"{field}.matchLabels")
     for index, requirement in enumerate(selector.get("matchExpressions", ())):
-        here = f"{field}.matchExpressions[{index}]"
-        operator, values = requirement.get("operator", ""), requirement.get("values", [])
-        if operator in ("In", "NotIn"):
-            if not values:
-                errors.append(required(f"{here}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                errors.append(forbidden(f"{here}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
-        else:
-            errors.append(invalid(f"{here}.operator", operator, "not a valid selector operator"))
-        errors += faults(f"{here}.key", requirement.get("key", ""), _key_faults(requirement.get("key", "")))
-        for at, value in enumerate(values):
-            errors += faults(f"{here}.values[{at}]", value, _value_faults(value))
+        errors += requirement_errors(requirement, f"{field}.matchExpressions[{index}]")
     return errors
+
+
+def requirement_errors(requirement: Json, field: str) -> list[FieldError]:
+    """An entry of `matchExpressions`."""
+    errors = operator_errors(requirement, field)
+    errors += faults(f"{field}.key", requirement.get("key", ""), _key_faults(requirement.get("key", "")))
+    for at, value in enumerate(requirement.get("values") or ()):
+        errors += faults(f"{field}.values[{at}]", value, _value_faults(value))
+    return errors
+
+
+def operator_errors(requirement: Json, field: str) -> list[FieldError]:
+    """The operator of a requirement, and whether it has values."""
+    operator, values = requirement.get("operator", ""), requirement.get("values")
+    if operator in ("In", "NotIn"):
+        return [] if values else [required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator not in ("Exists", "DoesNotExist"):
+        return [invalid(f"{field}.operator", operator, "not a valid selector operator")]
+    detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+    return [forbidden(f"{field}.values", detail)] if values else []
 
 
 def prefixed_path_errors(field: str, value: str) -> list[FieldError]:

@@ -199,6 +199,18 @@ def field_terms(
 ) -> tuple[Term, ...]:
     """`metadata.name=a,spec.nodeName!=b` as terms, of the `known` fields only, some of which are stored at other paths.
     `unsupported` is the error message for other fields, with `{}` for the field."""
+    terms = parsed_terms(text)
+    for term in terms:
+        if term.path not in known:
+            if unsupported:
+                raise bad_request(unsupported.format(term.path))
+            names = ", ".join(f'"{name}"' for name in known)
+            raise bad_request(f'"{term.path}" is not a known field selector: only {names}')
+    return tuple(term._replace(stored=stored.get(term.path)) for term in terms)
+
+
+def parsed_terms(text: str) -> list[Term]:
+    """The same of any fields."""
     terms: list[Term] = []
     for part in re.split(r"(?<!\\),", text):
         if not part:
@@ -212,13 +224,8 @@ def field_terms(
             if escaped not in ("\\", ",", "="):
                 raise bad_request(f"invalid field selector: invalid escape sequence: \\{escaped}")
         path, operator, value = match[1].strip(), match[2], _ESCAPE.sub(r"\1", match[3])
-        if path not in known:
-            if unsupported:
-                raise bad_request(unsupported.format(path))
-            names = ", ".join(f'"{name}"' for name in known)
-            raise bad_request(f'"{path}" is not a known field selector: only {names}')
-        terms.append(Term(path, value, operator == "!=", stored.get(path)))
-    return tuple(terms)
+        terms.append(Term(path, value, operator == "!="))
+    return terms
 
 
 def exact_name(text: str) -> str:

@@ -16,8 +16,10 @@ from shunter.cluster.apiserver.auth.service_account_tokens import API_AUDIENCES,
 from shunter.cluster.apiserver.backend import utc_now
 from shunter.cluster.apiserver.decoding import read_as
 from shunter.cluster.apiserver.discovery import VIRTUAL
+from shunter.cluster.apiserver.field_rules import operator_errors, requirement_errors
 from shunter.cluster.apiserver.requests import Call, Target, User
-from shunter.cluster.apiserver.status import bad_request, invalid, method_not_allowed, no_such_path
+from shunter.cluster.apiserver.selectors import label_requirements, parsed_terms
+from shunter.cluster.apiserver.status import StatusError, bad_request, invalid, method_not_allowed, no_such_path
 
 _KINDS = {(virtual.group, virtual.version, virtual.plural): virtual.kind for virtual in VIRTUAL if virtual.group}
 
@@ -91,7 +93,12 @@ class Reviews:
 
     def _decision(self, user: User, spec: Json) -> Json:
         decision = self._authorizer.decision(user, _action(spec))
-        return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
+        status: Json = {"allowed": decision.allowed}
+        if decision.reason:
+            status["reason"] = decision.reason
+        if fault := _evaluation_error(spec.get("resourceAttributes") or {}):
+            status["evaluationError"] = fault
+        return status
 
     def _self_rules(self, call: Call, spec: Json) -> Json:
         if not spec.get("namespace"):
@@ -146,7 +153,41 @@ def _selector_errors(resource: Json, name: str) -> list[FieldError]:
     if not raw and not requirements:
         detail = f"when {field} is specified, requirements or rawSelector is required"
         return [required(f"{field}.requirements", detail)]
-    return []
+    check = requirement_errors if name == "labelSelector" else _field_requirement_errors
+    errors = [error for at, one in enumerate(requirements or ()) for error in check(one, f"{field}.requirements[{at}]")]
+    return [error for error in errors if not error.field.endswith(".operator")]  # one of a newer client is ignored
+
+
+def _field_requirement_errors(requirement: Json, field: str) -> list[FieldError]:
+    missing = [] if requirement.get("key") else [required(f"{field}.key", "must be specified")]
+    return missing + operator_errors(requirement, field)
+
+
+def _evaluation_error(resource: Json) -> str:
+    """Which selectors cannot be read. They only narrow an action, and roles know none, so nothing else depends on them."""
+    fields = _ignored(resource.get("fieldSelector") or {}, parsed_terms, _is_field_requirement)
+    labels = _ignored(resource.get("labelSelector") or {}, label_requirements, _is_label_requirement)
+    faults = {"fieldSelector": fields, "labelSelector": labels}
+    return "; ".join(f"spec.resourceAttributes.{name} {how} due to parse error" for name, how in faults.items() if how)
+
+
+def _ignored(selector: Json, read: Callable[[str], object], is_readable: Callable[[Json], bool]) -> str:
+    requirements = [is_readable(requirement) for requirement in selector.get("requirements") or ()]
+    if requirements:
+        return "" if all(requirements) else "partially ignored" if any(requirements) else "ignored"
+    try:
+        read(selector.get("rawSelector") or "")
+    except StatusError:
+        return "ignored"
+    return ""
+
+
+def _is_field_requirement(requirement: Json) -> bool:
+    return requirement.get("operator") in ("In", "NotIn") and len(requirement.get("values") or ()) == 1
+
+
+def _is_label_requirement(requirement: Json) -> bool:
+    return not operator_errors(requirement, "")
 
 
 def _action(spec: Json) -> Action:
