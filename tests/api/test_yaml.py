@@ -48,6 +48,11 @@ def kubectl_reads(value: str) -> Any:
     return json.loads(answer.stdout)["spec"]
 
 
+def kubectl_numbers(value: str) -> list[int | float]:
+    """Its numbers, integers where a server takes them for such: within 64 bits."""
+    return [float(one) if isinstance(one, int) and not -(2**63) <= one < 2**63 else one for one in kubectl_reads(value)]
+
+
 def as_json(value: Any) -> Any:
     """With numbers as they are compared: 1000.0 is 1000."""
     return json.loads(json.dumps(value), parse_int=float)
@@ -57,6 +62,14 @@ def test_every_word_means_what_it_means_to_kubectl() -> None:
     assert as_json(load_yaml("\n".join(f"- {word}" for word in WORDS))) == as_json(
         kubectl_reads("\n".join(f"- {word}" for word in WORDS))
     )
+
+
+@pytest.mark.parametrize(
+    "word", ["3.0", "3e0", "1E+2", "-2.", "0.0", "1e18", "!!float 3", "3.5", "1e-3", "1e19", "9223372036854775808"]
+)
+def test_whole_numbers_are_integers_as_kubectl_sends_them(word: str) -> None:
+    text = f"- {word}"
+    assert [(type(one), one) for one in load_yaml(text)] == [(type(one), one) for one in kubectl_numbers(text)]
 
 
 @given(st.lists(st.text("yYnNoOefFtTrRuUsSlL0123456789abx_.:+-=~<EIi", min_size=1, max_size=6), min_size=1, max_size=60))

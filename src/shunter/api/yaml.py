@@ -1,8 +1,8 @@
 """YAML as Kubernetes reads and writes it: the only dialect in this project.
 
 kubectl and the API server read YAML with goyaml.v2 (through sigs.k8s.io/yaml), which is neither YAML 1.1 nor 1.2: `y` and `n` are
-booleans, `1e3` is a number, `0o17` and `017` are 15, `1_000` is 1000; `12:30`, `=` and dates are text. Held to kubectl by
-tests/api/test_yaml.py.
+booleans, `1e3` and `1000.0` are the integer 1000, `0o17` and `017` are 15, `1_000` is 1000; `12:30`, `=` and dates are text. Held
+to kubectl by tests/api/test_yaml.py.
 """
 
 from __future__ import annotations
@@ -216,7 +216,12 @@ def _number(text: str) -> int | float | None:
     if not _FLOAT.fullmatch(digits):
         return None
     value = float(digits)
-    return value if abs(value) != float("inf") else None
+    return json_number(value) if abs(value) != float("inf") else None
+
+
+def json_number(value: float) -> int | float:
+    """The number as Kubernetes' clients send it (Go's encoding/json): 3.0 and 3e0 as 3, where that fits into 64 bits."""
+    return int(value) if value.is_integer() and -(2**63) <= value < 2**63 else value
 
 
 def _key_text(key: Any) -> Any:
@@ -289,7 +294,7 @@ def _constructed_integer(text: str) -> int | float:
     return number
 
 
-def _constructed_float(text: str) -> float:
+def _constructed_float(text: str) -> int | float:
     number = _number(text)
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan")) if number is None else number
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.api.meta import Json
+from shunter.api.yaml import dump_yaml, load_yaml
 from shunter.migrate.conversion.one_job import convert
 from shunter.migrate.conversion.reading import UnreadableJobError
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -27,6 +28,12 @@ def test_a_number_of_more_than_32_bits_is_refused(spec: Json, field: str) -> Non
 
 def test_the_largest_is_not() -> None:
     assert convert(SourceObject(job({"runPolicy": {"backoffLimit": 2**31 - 1}}), "job.yaml"), Options()).train_job
+
+
+@pytest.mark.parametrize("count", ["3.0", "3e0", "+3", "0x3"])
+def test_a_whole_number_is_an_integer_however_it_is_written(count: str) -> None:
+    given = load_yaml(dump_yaml(job({})).replace("replicas: 2", f"replicas: {count}"))
+    assert convert(SourceObject(given, "job.yaml"), Options()).train_job["spec"]["trainer"]["numNodes"] == 3
 
 
 def job(spec: Json) -> Json:

@@ -183,9 +183,9 @@ def _texts(
 ) -> tuple[dict[Path, str | None] | None, list[Finding]]:
     """The files to write, None for a stream; and findings about their kustomizations."""
     if not in_place and output_dir is None:
-        return None, []
+        return None, given.unbuilt
     from shunter.migrate.conversion.gitops.kustomize import build  # only trees need kustomize
-    from shunter.migrate.conversion.gitops.overlays import build_options, with_overlays
+    from shunter.migrate.conversion.gitops.overlays import build_options, left_behind, with_overlays
 
     roots = {path: path for path in named if path.is_dir()}
     if output_dir is None:
@@ -193,8 +193,10 @@ def _texts(
     else:
         texts = {output_dir / path: text for path, text in files.tree(given, batch, documents, there).items()}
         roots = dict.fromkeys(roots, output_dir)
+    overlays = build_options(batch)
     with progress("building kustomizations", None) as advance:
-        return with_overlays(given, texts, roots, build_options(batch), _counted(build, advance))
+        whole, found = with_overlays(given, texts, roots, overlays, _counted(build, advance))
+    return whole, [*found, *left_behind(given, overlays)]
 
 
 def _counted(build: Callable[[Path], str], advance: Callable[[int], None]) -> Callable[[Path], str]:

@@ -190,7 +190,7 @@ def test_a_patch_stays_when_it_is_what_keeps_the_job_from_being_converted(tmp_pa
         """
     root = written(tmp_path, {**BASE, "dev/kustomization.yaml": blocks})
     tree = converted(root)
-    assert set(tree.texts) == {Path("base/job.yaml")}
+    assert {path.parts[0] for path in tree.texts} == {"base"}
     assert [topic for topic, _ in told(tree)] == ["KUSTOMIZE005", "KUSTOMIZE004"]
 
 
@@ -253,7 +253,9 @@ def test_a_patch_file_stays_while_another_kustomization_names_it(tmp_path: Path)
         "dev/prod/big.yaml": BIG,
     }
     tree = converted(written(tmp_path, texts))
-    assert {str(path) for path in tree.texts} == {"base/job.yaml", "dev/kustomization.yaml", "dev/trainjob-patches.yaml"}
+    changed = {str(path) for path in tree.texts if path.name not in ("trainjob-kustomizeconfig.yaml", "kustomization.yaml")}
+    assert changed == {"base/job.yaml", "dev/trainjob-patches.yaml"}
+    assert Path("dev/prod/kustomization.yaml") not in tree.texts
     assert [topic for topic, _ in told(tree)] == ["KUSTOMIZE005"]
 
 
@@ -318,7 +320,9 @@ def test_patches_of_v1_that_are_not_rewritten_are_told_and_stay(tmp_path: Path, 
     ((topic, message),) = told(tree)
     assert topic == "KUSTOMIZE006"
     assert reason in message
-    assert not any(path.is_relative_to("dev") for path in tree.texts)
+    assert Path("dev/big.yaml") not in tree.texts
+    kept = (root / "dev/kustomization.yaml").read_text()
+    assert (tree.texts.get(Path("dev/kustomization.yaml"), kept) or "").startswith(kept)
 
 
 def test_without_kustomize_patches_of_v1_block(tmp_path: Path) -> None:
@@ -382,7 +386,13 @@ def test_bases_are_written_after_all_that_builds_on_them(tmp_path: Path) -> None
     given = read([str(root)])
     texts = files.in_place(given, batch.converted(given.jobs, Options()))
     whole, _ = with_overlays(given, texts, {root: root}, Options(), build)
-    order = ["dev/trainjob-patches.yaml", "dev/big.yaml", "dev/kustomization.yaml", "base/job.yaml"]
+    order = [
+        "dev/trainjob-patches.yaml",
+        "base/trainjob-kustomizeconfig.yaml",
+        "dev/trainjob-kustomizeconfig.yaml",
+        "dev/big.yaml",
+    ]
+    order += ["dev/kustomization.yaml", "base/kustomization.yaml", "base/job.yaml"]
     assert [str(path.relative_to(root)) for path in whole] == order
 
 

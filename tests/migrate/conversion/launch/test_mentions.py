@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 
 from migrate.conversion.launch.read_kinds import DECIDES, KNOWN, LAST, SHOWS, kinds_of
-from shunter.migrate.conversion.launch.mentions import mentions
+from shunter.migrate.conversion.launch.mentions import insertions, mentions
 
 MENTIONS = {
+    'h, _ := os.Hostname()\np := strings.Split(h, "-")': [DECIDES],
+    'h, _ := os.Hostname()\nlog.Println(h)\nx := strings.Split(y, "-")': [SHOWS],
+    "let h = hostname::get().unwrap();": [SHOWS],
+    "use Sys::Hostname;\nmy $h = hostname();\nmy ($n) = $h =~ /-(\\d+)$/;": [SHOWS, LAST],
+    "set h [info hostname]\nset i [lindex [split $h -] end]": [DECIDES],
+    "h <- Sys.info()[['nodename']]\ni <- as.integer(sub('.*-', '', h))": [DECIDES],
+    "$h = gethostname(); $p = explode('-', $h);": [DECIDES],
+    "vars: {I: {sh: \"hostname | sed 's/.*-//'\"}}": [LAST],
+    "type C struct{Hostname string}\nfunc f(c C) { run(c.Hostname) }": [],
     'const p = parse(hostname).split("-")': [],
     'const p = (hostname) => hostname.split("-")': [],
     'if (hostname) p = url.split("-")': [],
@@ -31,3 +40,16 @@ MENTIONS = {
 @pytest.mark.parametrize("text", MENTIONS)
 def test_texts_of_other_languages_mention_the_host_name(text: str) -> None:
     assert kinds_of([*mentions(text, KNOWN)]) == MENTIONS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ('shard = "env:HOSTNAME"\n', [DECIDES]),
+        ("shard_from: HOSTNAME\n", [DECIDES]),
+        ("label: HOSTNAME\n", [SHOWS]),
+        ("HOSTNAME = db\nhostname: db.example.org\n", []),
+    ],
+)
+def test_settings_that_name_the_variable(text: str, kinds: list[str]) -> None:
+    assert kinds_of([*insertions(text, KNOWN)]) == kinds

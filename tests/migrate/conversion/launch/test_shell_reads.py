@@ -8,6 +8,29 @@ from migrate.conversion.launch.read_kinds import DECIDES, KNOWN, LAST, SHOWS, ki
 from shunter.migrate.conversion.launch import shell_reads
 
 SHELL = {
+    **{
+        f"i=$({caller} | sed 's/.*-//')": [LAST]
+        for caller in (
+            "command hostname",
+            "env -i hostname",
+            "sudo -n hostname",
+            "timeout 5 hostname",
+            "busybox hostname",
+            "nsenter -t 1 -u hostname",
+            "flock /tmp/l hostname",
+            "echo | xargs -n1 hostname",
+            "eval hostname",
+            "find / -maxdepth 0 -exec hostname \\;",
+            "parallel hostname ::: 1",
+            "$(which hostname)",
+            "nice busybox hostname",
+            "stdbuf -oL uname -n",
+        )
+    },
+    "hostname | busybox cut -d- -f3": [DECIDES],
+    "env hostname new; command -v hostname; which hostname; sudo apt-get install hostname": [],
+    "declare -p HOSTNAME | tr -dc 0-9": [DECIDES],
+    "declare -n me=HOSTNAME; i=${me##*-}": [LAST],
     "echo $HOSTNAME": [SHOWS],
     "mkdir -p /logs/$HOSTNAME && python t.py > /logs/$HOSTNAME/out.log": [SHOWS, SHOWS],
     "cat <<EOF > /tmp/c\nhost: $HOSTNAME\nEOF": [SHOWS],

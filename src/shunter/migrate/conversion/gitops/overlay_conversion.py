@@ -42,7 +42,7 @@ from shunter.migrate.conversion.gitops.square import (
     title_of,
 )
 from shunter.migrate.conversion.gitops.writing_order import CONFIGURATION_FILE, OVERLAY_RUNTIMES_FILE, bases_first, in_order
-from shunter.migrate.conversion.source.kustomization import PATCH_FIELDS, Kustomization, Patch
+from shunter.migrate.conversion.source.kustomization import PATCH_FIELDS, Kustomization, Patch, names_v1_kind
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 
@@ -135,7 +135,7 @@ class OverlayConversion:
     def _tell_of_kinds(self, each: Kustomization) -> None:
         value = msgspec.yaml.decode(self._text(each))
         for key in ("replacements", "vars", "labels"):
-            if _names_v1(value.get(key)):
+            if names_v1_kind(value.get(key)):
                 self._tell(each, NOT_REWRITTEN, (key,), f"{key} names kinds of v1.")
 
     def _tell_of_left(self, each: Kustomization, is_built: bool, *, has_v1: bool) -> None:
@@ -162,12 +162,15 @@ class OverlayConversion:
                 text = with_inline(text, patch.field, _rest(patch))
         place = self._place(each)
         if any(each.value.get(key) for key in _TRANSFORMERS):
-            text = with_item(text, "configurations", CONFIGURATION_FILE)
-            self._set(place / CONFIGURATION_FILE, CONFIGURATION)
+            text = self._with_configuration(each, text)
         for name in (RUNTIMES_FILE, f"shared-{RUNTIMES_FILE}"):
             if self.given.get(place / name) is not None and not (self.old / place / name).exists():
                 text = with_item(text, "resources", name)
         self._change(each, text)
+
+    def _with_configuration(self, each: Kustomization, text: str) -> str:
+        self._set(self._place(each) / CONFIGURATION_FILE, CONFIGURATION)
+        return with_item(text, "configurations", CONFIGURATION_FILE)
 
     def _patch(self, each: Kustomization, holds_v1: bool) -> list[Patch]:
         """The patches of v1 jobs that are rewritten: none where one of them has to stay, unless it does nothing today."""
@@ -261,7 +264,7 @@ class OverlayConversion:
 
     def _aim_replacements(self, each: Kustomization) -> None:
         """Those of v1 jobs, at the TrainJobs; whether they do the same there is compared with all else."""
-        if not _names_v1(each.value.get("replacements")):
+        if not names_v1_kind(each.value.get("replacements")):
             return
         place = self._place(each)
         try:
@@ -291,6 +294,9 @@ class OverlayConversion:
         except InputError as error:
             self._tell(each, NOT_THE_SAME, (), error.message.replace(str(self.new), str(self.root)))
             return
+        if each.directory not in self.left and any(key[0] == TRAIN_JOBS.kind for key in seen.objects):
+            # Images and prefixes may be set where nobody sees it here: by `kustomize edit`, Argo CD or Flux.
+            self._change(each, self._with_configuration(each, self._text(each)))
         kept = {key: left.job for key, left in wanted.unconverted.items() if key in seen.objects}
         for words in differences(KustomizeBuild(wanted.objects | kept, {}), seen):
             self._tell(each, NOT_THE_SAME, (), f"After the conversion, {words}.")
@@ -339,11 +345,6 @@ def _rest(patch: Patch) -> str:
     """The documents of a patch for other objects than v1 jobs, as they are written."""
     texts = [document.text[len(document.separator) :] for document in patch.others]
     return SEPARATOR.join(text if text.endswith("\n") else text + "\n" for text in texts)
-
-
-def _names_v1(value: object) -> bool:
-    text = msgspec.json.encode(value).decode()
-    return any(f'"{kind.resource.kind}"' in text for kind in JOB_KINDS)
 
 
 def _patch_of(job: Json, changed: Json) -> Json:

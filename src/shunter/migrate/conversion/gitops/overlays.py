@@ -11,8 +11,9 @@ once the base is converted. So what others build on is written last (`in_order`)
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -21,10 +22,13 @@ from shunter.migrate.conversion.batch import Batch
 from shunter.migrate.conversion.gitops.overlay_conversion import Build, OverlayConversion, Tree, finding_of
 from shunter.migrate.conversion.gitops.overlay_topics import LEFT
 from shunter.migrate.conversion.gitops.tree_copy import copy_tree
-from shunter.migrate.conversion.source.kustomization import kustomizations
-from shunter.migrate.conversion.source.provider import Input
+from shunter.migrate.conversion.gitops.worktree import known_kustomizations
+from shunter.migrate.conversion.source.kustomization import FILE_NAMES, Kustomization, kustomizations
+from shunter.migrate.conversion.source.provider import Input, found_file
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
+
+_LEFT_BEHIND = "is for v1 jobs that are converted where it builds on them: name a directory above both with -f"
 
 
 def with_overlays(
@@ -54,6 +58,36 @@ def _of_other_roots(given: Input, root: Path) -> set[Path]:
     """Files, by their place in the output, that were not read below this root: several roots may be written to one folder."""
     top = root.resolve()
     return {file.relative for file in given.files if file.path is None or not file.path.resolve().is_relative_to(top)}
+
+
+def left_behind(given: Input, options: Options) -> list[Finding]:
+    """What is told of kustomizations with patches of v1 jobs that build on what was read, and were not read themselves: those of
+    the same working tree of git."""
+    read = {os.path.realpath(file.path): file for file in given.files if file.path is not None}
+    jobs = {id(job) for job in given.jobs}
+    folders = {
+        os.path.dirname(path)
+        for path, file in read.items()
+        if any(id(found) in jobs for document in file.documents for found in document.objects)
+    }
+    known = {path for folder in sorted(folders) for path in known_kustomizations(Path(folder))}
+    others = [Path(os.path.relpath(path)) for path in sorted(known) if os.path.realpath(path) not in read]
+    found = kustomizations([found_file(path, path) for path in others])
+    reached = {*folders, *read, *(os.path.dirname(path) for path in read if os.path.basename(path) in FILE_NAMES)}
+    building: list[Kustomization] = []
+    while more := [each for each in found if each not in building and _builds_on(each, reached)]:
+        building += more
+        reached |= {os.path.realpath(each.directory) for each in more}
+    return [
+        finding_of(options, each, LEFT, (patch.field, patch.index), f"{patch.title} of {each.directory} {_LEFT_BEHIND}.")
+        for each in building
+        for patch in each.v1_patches
+    ]
+
+
+def _builds_on(each: Kustomization, reached: Collection[str]) -> bool:
+    named = (path for field in ("resources", "bases", "components") for path in each.references(field))
+    return any(os.path.realpath(path) in reached for path in named)
 
 
 def build_options(batch: Batch) -> Options:

@@ -1,4 +1,4 @@
-"""Whether git can bring a file back."""
+"""Whether git can bring a file back, and which kustomizations it knows."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ def unsaved(path: Path) -> list[str]:
         for state, name in found
         if state != "!!" or path.is_file() or _may_change(name.strip('"').removeprefix(prefix))
     ]
+
+
+def known_kustomizations(folder: Path) -> list[Path]:
+    """All kustomizations of the working tree that the directory is in, which git does not ignore; none outside of one."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    patterns = [pattern for name in FILE_NAMES for pattern in (name, f"**/{name}")]
+    listed = top and _git(Path(top), "ls-files", "-z", "-co", "--exclude-standard", "--", *(f":(glob){one}" for one in patterns))
+    return [Path(top or "", name) for name in (listed or "").split("\0") if name]
 
 
 def _may_change(name: str) -> bool:

@@ -57,7 +57,9 @@ _PROGRAMS = frozenset({
     ".awk", ".cjs", ".csh", ".fish", ".go", ".java", ".jl", ".js", ".lua", ".mjs", ".mk", ".nu", ".php", ".pl", ".ps1", ".r",
     ".rb", ".scala", ".tcl", ".tcsh", ".ts",
 })  # fmt: skip
-_RUN_BY_NAME = frozenset({"makefile", "gnumakefile", "justfile", "rakefile", "snakefile", "procfile"})
+_RUN_BY_NAME = frozenset(
+    {"makefile", "gnumakefile", "justfile", "rakefile", "snakefile", "procfile", "taskfile.yml", "taskfile.yaml"}
+)
 """Files that programs look for by their names, in small letters."""
 
 
@@ -197,8 +199,10 @@ def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: 
                 yield _at(Read(variables[match[1]], match.start(), decides=False), expression, spot)
     for place, file in mounted_files(container, volumes, find).items():
         if (file.spot.file, file.spot.path) not in known:
-            search = insertions if PurePosixPath(place).suffix in _DATA else mentions
-            yield from (_at(read, file.text, file.spot) for read in search(file.text, variables))
+            path = PurePosixPath(place)
+            search = insertions if path.suffix in _DATA and path.name.lower() not in _RUN_BY_NAME else mentions
+            named = {**variables, "hostname": HOST_NAME} if path.suffix == ".fish" else variables
+            yield from (_at(read, file.text, file.spot) for read in search(file.text, named))
 
 
 def _is_of_another_language(place: PurePosixPath, text: str) -> bool:

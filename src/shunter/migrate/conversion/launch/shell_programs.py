@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
+from shunter.migrate.conversion.launch.arguments import Argument, Spot, Syntax, parsed, syntax
 from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE, LOCAL
 from shunter.migrate.conversion.launch.shell import Command
 from shunter.migrate.conversion.launch.shell_words import Word
+from shunter.migrate.conversion.launch.wrappers import is_wrapper, unwrapped
 
 SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 TESTS = frozenset({"[", "test", "[["})
@@ -39,6 +41,18 @@ RUNNERS = frozenset({
 })  # fmt: skip
 """Programs that run a text that is not read here, most of them of another language."""
 PYTHONS = frozenset({"python", "python3"})
+_CALLERS: dict[str, Syntax] = {
+    "eval": Syntax(),
+    "parallel": syntax("j jobs a arg-file"),
+    "xargs": syntax("I L n P a d E s arg-file delimiter max-args max-lines max-procs max-chars"),
+}
+"""Programs beside wrappers that call what stands behind their options."""
+_DEEPEST = 12
+"""Programs that call each other which are followed."""
+_ENDS = frozenset({";", "+", ":::"})
+"""What ends the words of a command that find or parallel calls."""
+_FINDS = late_pattern(r"\s*(?:which|command\s+-v|type\s+-p)\s+hostname\s*")
+"""How a shell looks for the program that prints the host name: `$(which hostname)`."""
 _LISTS = frozenset({"env", "printenv", "set", "export", "declare", "typeset", "compgen"})
 """Programs that print all variables when they are asked for nothing."""
 _ENVIRONMENT_FILE = late_pattern(r"/proc/[^/\s]+/environ\b")
@@ -76,10 +90,40 @@ def program(word: Word) -> str:
     return (word.literal or "").rpartition("/")[2]
 
 
+def called(command: Command) -> Command:
+    """The command that the words call in the end: `sed` of `xargs busybox sed s/x//`. A command to which something is given that
+    the shell replaces stays as it is."""
+    words = command.words
+    for _ in range(_DEEPEST):
+        dropped = _words_before_program(words) if words and words[0].literal else 0
+        if not 0 < dropped < len(words) or any(word.literal is None for word in words[:dropped]):
+            break
+        end = next((number for number, word in enumerate(words) if word.literal in _ENDS), len(words))
+        words = words[dropped : max(end, dropped + 1)]
+    return command._replace(words=words)
+
+
+def _words_before_program(words: Sequence[Word]) -> int:
+    """How many words a program that calls another one has before that; 0 for any other program."""
+    name = program(words[0])
+    arguments = [Argument(word.literal or "$", Spot(start=number)) for number, word in enumerate(words)]
+    if name == "find":
+        return next((number for number, word in enumerate(words, 1) if (word.literal or "").startswith("-exec")), 0)
+    if name in _CALLERS and (name != "eval" or all(word.is_plain for word in words)):
+        rest = parsed(arguments[1:], _CALLERS[name]).rest
+    elif is_wrapper(name) and not (name == "command" and _has_flag([word.literal or "" for word in words[1:2]], "vV", "")):
+        rest = unwrapped(arguments).words
+    else:
+        return 0
+    return rest[0].spot.start if rest else 0
+
+
 def asks(words: Sequence[Word]) -> str:
     """What a command prints of the pod; empty when it prints none. An IP address (`hostname -i`) is another one in every pod of
     either generation."""
     name, options = program(words[0]), [word.literal or "" for word in words[1:]]
+    if words[0].literal is None and any(piece.kind == "command" and _FINDS.fullmatch(piece.value) for piece in words[0].pieces):
+        return HOST_NAME
     if name == "hostname":
         asks_address = any(
             option.startswith("-") and not option.startswith("--") and set(option[1:]) & set("iI") for option in options

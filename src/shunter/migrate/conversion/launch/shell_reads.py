@@ -39,6 +39,7 @@ from shunter.migrate.conversion.launch.shell_programs import (
     TESTS,
     adds_once,
     asks,
+    called,
     compared_with_local,
     cuts_names,
     lists_variables,
@@ -60,6 +61,8 @@ from shunter.migrate.conversion.launch.shells import SHELLS, text_words
 _PARAMETER = "$1"
 """What a function is given, while its body is read."""
 _ASKED_WHETHER_SET = late_pattern(r"-[znv]\s+[\"']?$")
+_REFERS = late_pattern(r"-[a-zA-Z]*n[a-zA-Z]*")
+"""`declare -n OTHER=NAME`: OTHER then is NAME."""
 _SETTING = late_pattern(r"[\w.-]+=")
 """An argument that sets something, as Hydra's do: `rank=3`."""
 _PRINTERS = frozenset({"echo", "logger", "printf"})
@@ -85,7 +88,7 @@ def files_written(text: str, variables: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _read_text(text: str, variables: Mapping[str, str]) -> ShellText:
-    known = {name: Value(called, -1) for name, called in variables.items()}
+    known = {name: Value(title, -1) for name, title in variables.items()}
     files = {name: value for name, value in known.items() if name.startswith("/")}
     reading = ShellText(text, known, _of_substitution, files)
     _read_functions(reading)
@@ -122,7 +125,8 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
             reading.known[loops[word.start]] = replace(values[0], start=-1)
             over[word.start] = values
     piped: Value | None = None
-    for number, command in enumerate(script.commands):
+    commands = [called(command) for command in script.commands]
+    for number, command in enumerate(commands):
         splits = any(
             name == "IFS" and not splits_at_separators(f"IFS={written(reading, word)}") for name, word in command.assignments
         )
@@ -131,10 +135,10 @@ def _read(reading: ShellText, script: shell.Script, depth: int) -> None:
         for word in command.outputs:
             # A file that is written to is not read.
             _show(reading, (value for value in values_of(reading, word, depth) if value.name not in (HOSTS_FILE, HOST_LIST)))
-        following = script.commands[number + 1] if number + 1 < len(script.commands) else None
+        following = commands[number + 1] if number + 1 < len(commands) else None
         piped = _read_command(reading, command, following, depth, piped)
     assigned = [word for command in script.commands for _, word in command.assignments]
-    begun = [command for command in script.commands if command.words]
+    begun = [command for command in commands if command.words]
     for word in script.words:
         # The heads of `case` and `[[`, and what is redirected into a command.
         if word.start not in in_commands and not _is_in(word, assigned):
@@ -192,9 +196,7 @@ def _read_command(
             reading.known.pop(word.literal or "", None)
         return None
     if name in SETTERS and any(shell.assignment(word) for word in words[1:]):
-        for word in words[1:]:
-            if assigned := shell.assignment(word):
-                _assign(reading, *assigned, depth)
+        _set(reading, words, depth)
         return None
     is_piped = following is not None and shell.is_piped(reading.text, command, following)
     is_cut = is_piped and following is not None and _cuts(reading, following)
@@ -202,8 +204,8 @@ def _read_command(
     printed = piped
     is_written = bool(command.outputs) or name in {"eval", "trap"}
     is_reverse = name in RESOLVERS and names_address(within)
-    if called := asks(words) or (HOST_NAME if is_reverse else ""):
-        printed = Value(called, words[0].start)
+    if name_read := asks(words) or (HOST_NAME if is_reverse else ""):
+        printed = Value(name_read, words[0].start)
         is_searched = prints_system(words) and following is not None and program(following.words[0]) in SEARCHERS
         _tell(reading, printed, decides=is_cut and not is_searched, within=within)
     if value := reading.functions.get(name):
@@ -225,6 +227,16 @@ def _read_command(
         if path and printed:
             reading.files[path] = replace(printed, start=-1)
     return printed if is_piped else None
+
+
+def _set(reading: ShellText, words: Sequence[Word], depth: int) -> None:
+    """`export NAME=value`, `declare -n OTHER=NAME`."""
+    refers = any(word.literal and _REFERS.fullmatch(word.literal) for word in words[1:])
+    for word in words[1:]:
+        if assigned := shell.assignment(word):
+            _assign(reading, *assigned, depth)
+            if refers and (known := reading.known.get(assigned[1].literal or "")):
+                reading.known[assigned[0]] = known
 
 
 def _given(reading: ShellText, words: tuple[Word, ...], depth: int, *, is_cut: bool, within: str) -> Iterator[Value]:
@@ -268,7 +280,7 @@ def _read_into(reading: ShellText, words: tuple[Word, ...], within: str, piped: 
 def _listed(reading: ShellText, command: shell.Command, within: str, *, is_piped: bool) -> Iterator[Value]:
     """Variables that a command prints: those that printenv is asked for; of a list of all, those that are looked for in it."""
     words = command.words
-    if program(words[0]) == "printenv":
+    if program(words[0]) == "printenv" or (program(words[0]) in SETTERS and words[1:] and words[1].literal == "-p"):
         for word in words[1:]:
             if known := reading.known.get(word.literal or ""):
                 yield replace(known, start=word.start)
@@ -334,12 +346,13 @@ def _of_substitution(reading: ShellText, piece: Piece, depth: int) -> Iterator[V
         yield Value(known.name, piece.start, known.is_cut, known.is_last_number)
         return
     inner = shell.within(reading.text, piece)
+    commands = [called(command) for command in inner.commands]
     inside = replace(reading, known={**reading.known}, found=[])
     _read(inside, inner, depth + 1)
-    programs = {program(command.words[0]) for command in inner.commands if command.words}
+    programs = {program(command.words[0]) for command in commands if command.words}
     # Code that the first command is given says itself what it does.
-    first = inner.commands[:1] if programs & PYTHONS else ()
-    is_cut = any(_cuts(reading, command) for command in inner.commands if command not in first)
+    first = commands[:1] if programs & PYTHONS else ()
+    is_cut = any(_cuts(reading, command) for command in commands if command not in first)
     is_address = bool(RESOLVERS & programs) and not names_address(piece.value)
     for read in inside.found:
         whole = (is_cut or read.decides) and not takes_names(read.name, piece.value)

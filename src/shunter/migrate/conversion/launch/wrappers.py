@@ -44,6 +44,11 @@ _WRAPPERS: dict[str, _Wrapper] = {
         )
     ),
     "timeout": _Wrapper(syntax("k kill-after s signal"), operands=1),
+    "busybox": _Wrapper(),
+    "toybox": _Wrapper(),
+    "doas": _Wrapper(syntax("u C a")),
+    "runuser": _Wrapper(syntax("u user g group G supp-group")),
+    "nsenter": _Wrapper(syntax("t target S setuid G setgid")),
     "tini": _Wrapper(syntax("e p")),
     "dumb-init": _Wrapper(syntax("rewrite r")),
     "catatonit": _Wrapper(),

@@ -10,6 +10,7 @@ live.py               the v1 jobs of a cluster; helm_release.py: what Helm keeps
 embedded.py           jobs within other objects: Katib, Argo, pipelines, scripts, values of charts
 experiments.py        when a trial of Katib is over
 kustomization.py, generators.py    which files are patches; ConfigMaps and Secrets that a kustomization generates
+deployers.py          patches in objects of Argo CD and Flux
 versions.py           kinds of the same name in other API versions
 
 Tests: tests/migrate/conversion/source; size, no_json and aliases in test_documents.py there; input that is refused in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,33 @@ from shunter.migrate.conversion.source.documents import Document, parsed
 from shunter.migrate.conversion.source.files import TextFile
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.versions import is_convertible
-from shunter.migrate.findings import Place
+from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.paths import Path as FieldPath
 
 FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 PATCH_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902")
-_KINDS = frozenset(kind.resource.kind for kind in JOB_KINDS)
+_KIND = ("group", "version", "kind")
+_V1 = [{"group": kind.resource.group, "version": kind.resource.version, "kind": kind.resource.kind} for kind in JOB_KINDS]
+_TRAIN_JOB = {"group": TRAIN_JOBS.group, "version": TRAIN_JOBS.version, "kind": TRAIN_JOBS.kind}
 _FIELDS_OF_V1 = ("runPolicy", *(kind.replica_specs for kind in JOB_KINDS))
+
+
+UNBUILT = Topic(
+    id="KUSTOMIZE008",
+    title="a kustomization that builds other jobs than its files say",
+    severity="error",
+    change="manual",
+    grade="N",
+    explanation=(
+        "A kustomization has patches of v1 jobs, or replacements in them. The command reads the jobs as they stand in the files: "
+        "what the kustomization builds of them is not in its result, and no verdict is about it."
+    ),
+    remedy=(
+        "Name the kustomization with --kustomize DIRECTORY, convert the tree with --output-dir or --in-place, or suppress the "
+        "finding in migration.yaml."
+    ),
+    acceptable=True,
+)
 
 
 class Patch(msgspec.Struct, frozen=True, eq=False):
@@ -120,11 +140,7 @@ class Kustomization(msgspec.Struct, frozen=True, dict=True):
         file = self.directory / path if isinstance(path, str) else None
         target = target if isinstance(target, dict) else None
         documents = self._documents(file) if file is not None else parsed(written, "") if isinstance(written, str) else ()
-        if target is not None and target.get("kind"):
-            is_for_v1 = _selects_v1(str(target["kind"]))
-        else:
-            is_for_v1 = any(is_v1(document.value) or (target and _is_about_v1(document.value)) for document in documents or ())
-        return Patch(field, index, file, bool(is_for_v1), target, documents or (), documents is None)
+        return Patch(field, index, file, _is_for_v1(target, documents or ()), target, documents or (), documents is None)
 
     def _documents(self, file: Path) -> tuple[Document, ...] | None:
         """Of a patch's file, which need not be among the files of the input; None when it cannot be read."""
@@ -152,6 +168,27 @@ def kustomizations(files: Iterable[TextFile]) -> list[Kustomization]:
     ]
 
 
+def unbuilt(files: Iterable[TextFile]) -> list[Finding]:
+    """What is told of kustomizations that change v1 jobs, where the jobs are read as they stand in their files."""
+    found = []
+    for each in kustomizations(files):
+        changing: list[tuple[FieldPath, str]] = [((patch.field, patch.index), patch.title) for patch in each.v1_patches]
+        if names_v1_kind(each.value.get("replacements")):
+            changing.append((("replacements",), "replacements"))
+        if changing:
+            titles = ", ".join(title for _, title in changing)
+            says = f"{titles} of {each.directory}: a component, for those who name it." if each.is_component else ""
+            says = says or f"What {each.directory} builds with {titles} is not looked at."
+            found.append(Finding(UNBUILT, str(each.file.source), each.place(changing[0][0]), changing[0][0], says))
+    return found
+
+
+def names_v1_kind(value: Any) -> bool:
+    """Whether some text in the value is a kind of v1."""
+    text = msgspec.json.encode(value).decode()
+    return any(f'"{kind.resource.kind}"' in text for kind in JOB_KINDS)
+
+
 def without_patches(files: Sequence[TextFile]) -> tuple[TextFile, ...]:
     """The files, with no objects in those that some kustomization among them takes as patches: a patch of a job is no job."""
     found = kustomizations(files)
@@ -171,13 +208,32 @@ def is_v1(value: Any) -> bool:
     return isinstance(value, dict) and is_convertible(SourceObject(value, ""))
 
 
-def _selects_v1(pattern: str) -> bool:
-    """Whether a target's kind, an anchored pattern, is one of v1 and does not go on to work when the jobs are TrainJobs."""
+def is_entry_for_v1(entry: Any) -> bool:
+    """Whether an entry of a list of patches that something else than a kustomization holds is aimed at v1 jobs."""
+    target = entry.get("target") if isinstance(entry, dict) else None
+    written = entry.get("patch") if isinstance(entry, dict) and isinstance(entry.get("patch"), (str, list)) else entry
+    text = written if isinstance(written, str) else msgspec.json.encode(written).decode()
+    return _is_for_v1(target if isinstance(target, dict) else None, parsed(text, ""))
+
+
+def _is_for_v1(target: Json | None, documents: Sequence[Document]) -> bool:
+    """Whether a patch is aimed at v1 jobs. One whose target selects TrainJobs as well, or by other things than its kind, is so
+    where it sets a field that only v1 jobs have."""
+    kind = {field: str(target[field]) for field in _KIND if target.get(field)} if target else {}
+    if kind:
+        selected = [_selects(kind, gvk) for gvk in (*_V1, _TRAIN_JOB)]
+        if not selected[-1] or not any(selected[:-1]):
+            return any(selected[:-1])
+        return any(_is_about_v1(document.value) for document in documents)
+    return any(is_v1(document.value) or (target is not None and _is_about_v1(document.value)) for document in documents)
+
+
+def _selects(patterns: Json, gvk: Mapping[str, str]) -> bool:
+    """Whether a target's group, version and kind, anchored patterns, are those of a kind."""
     try:
-        matches = re.compile(pattern).fullmatch
+        return all(re.compile(pattern).fullmatch(gvk[field]) for field, pattern in patterns.items())
     except re.error:
-        return pattern in _KINDS
-    return any(matches(kind) for kind in _KINDS) and not matches(TRAIN_JOBS.kind)
+        return all(pattern == gvk[field] for field, pattern in patterns.items())
 
 
 def _is_about_v1(value: Any) -> bool:

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.manifests import SUFFIXES
-from shunter.migrate.conversion.source import experiments, templates
+from shunter.migrate.conversion.source import deployers, experiments, templates
 from shunter.migrate.conversion.source.documents import Document
 from shunter.migrate.conversion.source.embedded import Embedded
 from shunter.migrate.conversion.source.files import TextFile, content_of, name_of, text_file
 from shunter.migrate.conversion.source.generators import generated
-from shunter.migrate.conversion.source.kustomization import FILE_NAMES, is_patch, without_patches
+from shunter.migrate.conversion.source.kustomization import FILE_NAMES, is_patch, unbuilt, without_patches
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.source.versions import OTHER_OPERATOR, is_of_mpi_operator, is_v1_job
 from shunter.migrate.findings import Finding, Place, Topic
@@ -102,7 +102,7 @@ class Input(msgspec.Struct, frozen=True, dict=True):
             for file in self.files
             for document in file.documents
             for inner in document.embedded
-            if self._is_job(inner.job) and not is_patch(file, inner.path)
+            if self._is_job(inner.job) and not (is_patch(file, inner.path) or deployers.is_patch(inner.host, inner.path))
         ]
 
     @property
@@ -143,7 +143,18 @@ class Input(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def unrendered(self) -> list[Finding]:
-        """What those tell of templates with v1 jobs who list jobs, and convert no templates."""
+        """What those tell of templates with v1 jobs, and of kustomizations that change some, who read jobs as they stand."""
+        return [
+            *self.unbuilt,
+            *self._templates_with_jobs(),
+        ]
+
+    @property
+    def unbuilt(self) -> list[Finding]:
+        """What is told of kustomizations that change v1 jobs where nothing is built of them."""
+        return unbuilt(self.files)
+
+    def _templates_with_jobs(self) -> list[Finding]:
         return [
             Finding(
                 UNRENDERED,
@@ -166,7 +177,8 @@ class Input(msgspec.Struct, frozen=True, dict=True):
         if self.mpi_operator:  # they are converted
             found = [finding for finding in found if finding.topic.id != OTHER_OPERATOR.id]
         inner = self.embedded
-        return [*found, *(embedded.finding for embedded in inner), *experiments.findings(inner)]
+        of_deployers = deployers.findings(self.others)
+        return [*found, *(embedded.finding for embedded in inner), *experiments.findings(inner), *of_deployers]
 
     def __add__(self, other: Input) -> Input:
         return Input(
@@ -216,7 +228,7 @@ def _files(path: str) -> Iterator[TextFile]:
         if file.suffix == _PARTIAL:
             yield from _of_partial(file, file.relative_to(named))
             continue
-        yield replace(_found_file(file, file.relative_to(named)), is_found=True)
+        yield replace(found_file(file, file.relative_to(named)), is_found=True)
 
 
 def _below(directory: Path, closed: Callable[[OSError], None]) -> Iterator[Path]:
@@ -230,7 +242,7 @@ def _is_manifest(name: str) -> bool:
     return (name.endswith((*SUFFIXES, _PARTIAL)) and not name.startswith(".")) or name in FILE_NAMES
 
 
-def _found_file(path: Path, relative: Path) -> TextFile:
+def found_file(path: Path, relative: Path) -> TextFile:
     """One that was found, not named: where it cannot be read the others are read nevertheless."""
     try:
         if path.exists() and not path.is_file():

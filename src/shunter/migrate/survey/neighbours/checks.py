@@ -14,6 +14,7 @@ from shunter.api.selectors import notation
 from shunter.kube.positions import followed
 from shunter.migrate.conversion.batch import Batch
 from shunter.migrate.conversion.rules.programs.hosts import IN_A_SCRIPT
+from shunter.migrate.conversion.source.deployers import is_patch
 from shunter.migrate.conversion.source.documents import Document
 from shunter.migrate.conversion.source.kustomization import FILE_NAMES
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -56,7 +57,7 @@ def neighbours(given: Input, batch: Batch, *, update_selectors: bool = False) ->
     jobs = Jobs(batch.outcomes, batch.options, {name: labels for name, labels in names.items() if isinstance(labels, dict)})
     converted = {id(outcome.source) for outcome in batch.outcomes}
     left_out = {*map(id, given.templates), *converted}
-    for document in (document for document in given.passed_on if not document.embedded):
+    for document in (document for document in given.passed_on if all(is_patch(one.host, one.path) for one in document.embedded)):
         others = [source for source in document.objects if id(source) not in converted]
         document_findings, evaluated = _of_selections(document, others, jobs, found, update_selectors=update_selectors)
         is_read_elsewhere = document.findings or PurePath(document.source).name in FILE_NAMES

@@ -127,3 +127,51 @@ def test_jobs_whose_names_no_text_has_share_a_pattern() -> None:
 
 def test_python_that_builds_another_name_is_not_told_of() -> None:
     assert told_of(python("run = 'bert-worker'\nout = f'{a}-{b}'\ntrain()")) == []
+
+
+def launched(command: list[str]) -> list[str]:
+    return [topic for topic in limits(converted(command)) if topic.startswith(("HOST013", "HOST033"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "H=; for i in 0 1; do H=$H,$JOB-worker-$i:8; done; mpirun --host ${H#,} -np 16 python train.py",
+        "horovodrun -np 2 -H $HOSTS python train.py",
+        "horovodrun -np 2 --hosts=$JOB-worker-0:1,$JOB-worker-1:1 python train.py",
+        "for i in 0 1; do echo $JOB-worker-$i >> /tmp/h; done; horovodrun --hostfile /tmp/h -np 2 python train.py",
+        'mpirun -np 2 -H "$(kubectl get pods -o name | paste -sd,)" python train.py',
+        "for i in 0 1; do ssh $JOB-worker-$i python train.py & done; wait",
+        "pdsh -w $JOB-worker-[0-1] python train.py",
+    ],
+)
+def test_hosts_of_a_launcher_that_are_known_only_when_it_runs_block(text: str) -> None:
+    assert set(launched(shell(text))) == {"HOST033!"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "hosts = ','.join(f'{job}-worker-{i}:8' for i in range(2))\nrun(['mpirun', '-H', hosts, 'python', 'train.py'])",
+        "hosts = open('/shared/hosts').read()\nrun(['horovodrun', '-np', '2', '-H', hosts, 'python', 'train.py'])",
+        "horovod.run(train, np=2, hosts=','.join(f'{job}-worker-{i}:8' for i in range(2)))",
+        "run(f'mpirun -np 2 -H {hosts} python train.py', shell=True)",
+    ],
+)
+def test_hosts_that_python_gives_a_launcher_block(code: str) -> None:
+    assert set(launched(python(code))) == {"HOST033!"}
+
+
+@pytest.mark.parametrize(
+    ("text", "topics"),
+    [
+        ("mpirun -H localhost:$NP -np $NP python train.py", []),
+        ("mpirun -host $(paste -sd, /etc/mpi/hostfile) python train.py", []),
+        ("mpirun -H $(cut -d' ' -f1 $OMPI_MCA_orte_default_hostfile | paste -sd,) python train.py", []),
+        ("mpirun -H ${HOSTNAME}:8 -np 8 python train.py", []),
+        ("mpirun --hostfile /etc/mpi/hostfile python train.py --out $JOB-worker-$OMPI_COMM_WORLD_RANK", ["HOST013"]),
+        ("git clone ssh://git@example.org/x; python train.py --name $JOB-worker-$RANK", ["HOST013"]),
+    ],
+)
+def test_hosts_that_both_generations_know_do_not_block(text: str, topics: list[str]) -> None:
+    assert launched(shell(text)) == topics

@@ -1,6 +1,7 @@
 """Programs that put host names of v1 together from the job's name and a role: `${JOB}-worker-$i`, `f"{job}-master-0"`.
 
-Where the job's name is written out, `hosts` knows it and blocks. Here it is a variable, so that it may be another one.
+Where the job's name is written out, `hosts` knows it and blocks. Here it is a variable, so that it may be another one: a warning,
+unless the names are those of a launcher's hosts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft
+from shunter.migrate.conversion.launch import understood
+from shunter.migrate.conversion.launch.arguments import Option
 from shunter.migrate.conversion.launch.mounted_files import mounted_files
+from shunter.migrate.conversion.launch.reads import HOST_LIST
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
 from shunter.migrate.conversion.rules.programs.texts import (
     Match,
@@ -23,7 +27,9 @@ from shunter.migrate.conversion.rules.programs.texts import (
     place,
     quoted,
 )
+from shunter.migrate.excerpts import excerpt
 from shunter.migrate.findings import Topic
+from shunter.operator.trainer.plugins.mpi import OPEN_MPI_HOST_FILE
 
 BUILT = Topic(
     id="HOST013",
@@ -39,6 +45,38 @@ BUILT = Topic(
     explains=("none",),
     limits_proof=True,
 )
+LAUNCHED = Topic(
+    id="HOST033",
+    title="a launcher gets hosts whose names are put together when it runs",
+    severity="warning",
+    other_impact="blocking",
+    change="manual",
+    grade="D",
+    explanation=(
+        "The hosts of mpirun, horovodrun, deepspeed or a remote shell decide which pods train. Here they come from variables or "
+        "from names that look like JOB-worker-0, which does not resolve in v2, where a pod is reached as JOB-node-0-1.JOB. Which "
+        "hosts take part cannot be followed."
+    ),
+    remedy="Use /etc/mpi/hostfile, which both generations write, or build v2 names; then suppress with --accept HOST033.",
+    effort=3,
+    acceptable=True,
+    explains=("none",),
+    limits_proof=True,
+)
+_LAUNCHERS = frozenset({"mpirun", "horovodrun", "deepspeed"})
+_HOSTS, _HOST_FILES = frozenset({"H", "hosts", "include"}), frozenset({"hostfile", "default-hostfile"})
+"""Options that name hosts, and files that do."""
+_QUOTED = r"[\"'](?:[\w./]*/)?(?:mpirun|mpiexec|orterun|horovodrun|deepspeed)[\"'\s][^;]{0,400}?"
+_REMOTE = late_pattern(
+    r"(?:^|[\s;&|(\"'/])(?:ssh|pdsh|pssh|parallel-ssh|clush)[\"'\s]|\bhorovod(?:\.\w+)*\.run\("
+    rf"|{_QUOTED}[\"'\s](?:-H|--?hosts?|--?hostfile|--include)\b"
+)
+"""What runs a program on other hosts, from a shell or from Python."""
+_FROM_PYTHON = late_pattern(rf"{_QUOTED}(?:[\"'](?:-H|--?hosts?)[\"']\s*,\s*(?![\"'\s])|\s(?:-H|--?hosts?)[ =][\"']?\{{)")
+"""A launcher that Python gives hosts which a variable holds."""
+_OWN_LIST = late_pattern(rf"{re.escape(HOST_LIST)}|\b{OPEN_MPI_HOST_FILE}\b")
+_OWN_NAME = late_pattern(r"\$\(\s*hostname[^$`]*\)|`\s*hostname[^$`]*`|\$\{?HOSTNAME\b[^,]*")
+"""The pod's own host name, of which `pod_reads` tells."""
 _JOINED = r"""(?:\$\w+|[})"'>]|%(?:\(\w+\))?[sd])-"""
 """The end of a value that is put in, and what joins the next part to it."""
 _VALUE = r"""(?:%[sd]|\{[\w.]*\}|\$\w+|\$\{\w+\})"""
@@ -62,11 +100,46 @@ def apply(draft: Draft) -> None:
     for programs in all_programs(draft):
         for found in _in_data(draft, programs, "|".join(roles)):
             _report(draft, programs, found)
+        for option in _hosts(draft, programs, _HOSTS):
+            if _is_unknown(option.value):
+                path, offset = place(programs, (spot := option.words[-1].spot), spot.start)
+                says = f"The hosts of {option.words[0].value} are {excerpt(option.value)!r}, known only when it runs."
+                draft.report(LAUNCHED, path, says, offset=offset)
+        for found in matches(programs, _FROM_PYTHON):
+            if not any(_OWN_LIST.search(text) for text, _ in programs.texts):
+                draft.report(
+                    LAUNCHED, found.path, f"{found.line} gives hosts that are known only when it runs.", offset=found.offset
+                )
+
+
+def _hosts(draft: Draft, programs: Programs, names: frozenset[str]) -> Iterator[Option]:
+    """The options by which launchers of a container are given hosts."""
+    launch = understood(programs.container, programs.volumes, draft.texts_of)
+    for started in launch.started:
+        if started.launcher in _LAUNCHERS:
+            yield from (option for name, option in started.given if name in names)
+
+
+def _is_unknown(hosts: str) -> bool:
+    """Whether a launcher's hosts are put together of more than this pod's name and the list that both generations write. How many
+    processes each has may be unknown."""
+    if _OWN_LIST.search(hosts):
+        return False
+    names = _OWN_NAME.sub("", hosts)
+    return any("$" in name.partition(":")[0] or "`" in name.partition(":")[0] for name in re.split(r"[,@]", names))
+
+
+def _is_for_launchers(draft: Draft, programs: Programs) -> bool:
+    """Whether a container gives hosts to a launcher, or runs programs on other hosts."""
+    files = (option.value for option in _hosts(draft, programs, _HOST_FILES))
+    is_given = any(not _OWN_LIST.search(file) for file in files) or next(_hosts(draft, programs, _HOSTS), None) is not None
+    return is_given or any(_REMOTE.search(text) for text, _ in programs.texts)
 
 
 def _report(draft: Draft, programs: Programs, found: Match) -> None:
+    topic = LAUNCHED if _is_for_launchers(draft, programs) else BUILT
     says = f"{found.line} may name a pod as v1 does; the first one is {draft.host(programs.group, 0)} in v2."
-    draft.report(BUILT, found.path, says, offset=found.offset)
+    draft.report(topic, found.path, says, offset=found.offset)
 
 
 def _in_data(draft: Draft, programs: Programs, roles: str) -> Iterator[Match]:
@@ -105,7 +178,7 @@ def _compiled(name: str, roles: str) -> re.Pattern[str]:
 
 def _pattern(name: str, roles: str) -> str:
     """What a text looks like that joins a name, one of the roles and a number."""
-    in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\"'<]|$)"
+    in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\[\"'<]|$)"
     of_any_job = rf"\.[*+]-(?:{roles})-(?:\d|\\+d|\[\\*[\dd]|[$%{{][\w{{(])"
     by_join = rf"""["']-["']\.join\([^)\n]{{0,400}}["'](?:{roles})["']"""
     of_three = rf"{_VALUE}-{_VALUE}-(?:\d|{_VALUE})"
