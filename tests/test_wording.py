@@ -14,9 +14,20 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ONE_ID = r"(?:NX\d{1,2}|9-S\d{1,2}|[ABDEGIMNORVWX]\d{1,2}|[HKST][1-9])"
-CITED = re.compile(rf"\({ONE_ID}(?:(?:, |; |-){ONE_ID})*\)|\bNX\d{{1,2}}\b|\b9-S\d{{1,2}}\b")
+CITED = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\({ONE_ID}(?:(?:, |; |-){ONE_ID})*\)",
+        r"NX(?<=\bNX)\d{1,2}\b",
+        r"9-S(?<=\b9-S)\d{1,2}\b",
+    )
+)
 """Handles of a list of requirements: `(E1)`, `(W1-W4, W8)`. Neither findings (`POD007`), nor causes of doctor (`T05`), nor
-profiles (`P1`) look like this."""
+profiles (`P1`) look like this. Each begins with its own letters, which a search finds ten times as fast as alternatives."""
+
+
+def _cites(text: str) -> bool:
+    return any(pattern.search(text) for pattern in CITED)
 
 
 def _files(*endings: str) -> list[Path]:
@@ -39,21 +50,21 @@ def test_no_text_cites_an_id_that_only_a_document_outside_the_repository_explain
     found = []
     for path in _files(".py", ".md", ".yaml"):
         text = path.read_text(encoding="utf-8")
-        if path != Path(__file__) and CITED.search(text):
-            found += [f"{path.relative_to(ROOT)}: {part[:120]}" for part in _prose(path, text) if CITED.search(part)]
+        if path != Path(__file__) and _cites(text):
+            found += [f"{path.relative_to(ROOT)}: {part[:120]}" for part in _prose(path, text) if _cites(part)]
     assert found == []
 
 
 @pytest.mark.parametrize("text", ["as upstream (E1).", "(W1-W4, W8)", "refused (9-S23)", "blocked (NX24)", "(T9)"])
 def test_a_citation_is_recognized(text: str) -> None:
-    assert CITED.search(text)
+    assert _cites(text)
 
 
 @pytest.mark.parametrize(
     "text", ["(POD007)", "(T05)", "(T00, T15)", "profile (P1)", "(A100)", "(H100)", "(v1)", "(1.36)", "(A3 Ultra, A4)"]
 )
 def test_ids_of_the_product_and_names_of_hardware_are_no_citations(text: str) -> None:
-    assert not CITED.search(text)
+    assert not _cites(text)
 
 
 SOURCE = ROOT / "src" / "shunter"
@@ -89,19 +100,31 @@ def _is_banned(name: str) -> bool:
     return any(f"_{word}_" in f"_{name}_" for word in BANNED_WORDS)
 
 
+CLASS = re.compile(r"^ *class (\w+)", re.MULTILINE)
+FUNCTION_OF_MODULE = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+"""As `ruff format` writes them; those of programs within texts as well."""
+
+
+def _banned_names(module: str, text: str) -> list[str]:
+    """What a module of this text defines by a name that is banned, and the module itself."""
+    classes = [name for name in CLASS.findall(text) if name in BANNED_CLASSES]
+    functions = [name for name in FUNCTION_OF_MODULE.findall(text) if not name.startswith("_") and _is_banned(name)]
+    found = [f"{module}.{name}" for name in (*classes, *functions)]
+    return [module, *found] if _is_banned(module.rpartition("/")[2]) else found
+
+
 def test_no_class_function_or_module_has_a_name_of_the_private_vocabulary() -> None:
-    found = []
-    for path in SOURCE.rglob("*.py"):
-        module = str(path.relative_to(SOURCE).with_suffix(""))
-        if _is_banned(path.stem):
-            found.append(module)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found += [
-            f"{module}.{one.name}" for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and one.name in BANNED_CLASSES
-        ]
-        functions = (one for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
-        found += [f"{module}.{one.name}" for one in functions if not one.name.startswith("_") and _is_banned(one.name)]
-    assert found == []
+    modules = {str(path.relative_to(SOURCE).with_suffix("")): path for path in SOURCE.rglob("*.py")}
+    assert [name for module, path in modules.items() for name in _banned_names(module, path.read_text("utf-8"))] == []
+
+
+def test_banned_names_are_recognized() -> None:
+    text = "class Told(A):\n    class Way: ...\n    def told(self): ...\n\n\nasync def what_was_said(): ...\ndef _said(): ...\n"
+    assert _banned_names("a/last_words", text) == [
+        "a/last_words",
+        *(f"a/last_words.{name}" for name in ("Told", "Way", "what_was_said")),
+    ]
+    assert _banned_names("told/words", "class Toldness: ...\ndef word(): ...\n") == []
 
 
 def test_no_folder_of_the_source_has_more_than_25_modules() -> None:
@@ -117,7 +140,7 @@ def test_modules_that_a_description_names_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     described = (ast.get_docstring(ast.parse(text)) or "") if path.suffix == ".py" else text
     named = set(MODULE.findall(described)) - {"train.py"}  # a program of a user
-    assert [name for name in named if not any(one.endswith(f"/{name}") for one in _files_of_code())] == []
+    assert named - _files_of_code() == set()
 
 
 ROW_OF_MAP = re.compile(r"^([\w./]+(?:, [\w./]+)*) {2,}\S", re.MULTILINE)
@@ -149,8 +172,10 @@ def test_the_description_of_a_package_says_what_each_of_its_modules_is(path: Pat
 
 
 @cache
-def _files_of_code() -> list[str]:
-    return [f"/{path.relative_to(ROOT)}" for room in ("src", "tests", "scripts") for path in (ROOT / room).rglob("*.*")]
+def _files_of_code() -> frozenset[str]:
+    """By every part of their paths that ends with the name: `plan.py`, `controllers/plan.py`."""
+    files = [path.relative_to(ROOT).parts for room in ("src", "tests", "scripts") for path in (ROOT / room).rglob("*.*")]
+    return frozenset("/".join(parts[start:]) for parts in files for start in range(len(parts)))
 
 
 PATH_OF_TESTS = re.compile(r"\btests/[\w./-]*\w")
