@@ -125,6 +125,9 @@ def references(text: str, read: Script) -> Iterator[Reference]:
 def expanded(word: Word, values: Mapping[str, str]) -> list[str]:
     """The word as the shell passes it on: several words if an unquoted variable has spaces in it. What is not known stays written
     as a variable or substitution."""
+    literal = word.literal
+    if literal is not None:
+        return [literal] if word.pieces else []
     fields: list[str] = []
     begun: str | None = None
     for piece in word.pieces:
@@ -152,7 +155,8 @@ def _piece_value(piece: Piece, values: Mapping[str, str]) -> str:
 
 def _word_references(text: str, word: Word, depth: int = 0) -> Iterator[Reference]:
     for piece in word.pieces:
-        yield from _piece_references(text, piece, depth)
+        if piece.kind != "text":
+            yield from _piece_references(text, piece, depth)
 
 
 def _piece_references(text: str, piece: Piece, depth: int = 0) -> Iterator[Reference]:

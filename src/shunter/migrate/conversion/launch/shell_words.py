@@ -17,7 +17,10 @@ REDIRECTIONS = frozenset({"&>>", "<<<", "<<-", "&>", "<<", ">>", ">&", "<&", "<>
 
 _PARAMETER = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _OPERATORS = REDIRECTIONS | {"&&", "||", ";;", ";&", "|&", "\n", ";", "&", "|", "(", ")"}
-_OPERATOR = late_pattern("|".join(map(re.escape, sorted(_OPERATORS, key=len, reverse=True))))
+_OPERATOR = late_pattern(rf"(?![<>]\()(?:{'|'.join(map(re.escape, sorted(_OPERATORS, key=len, reverse=True)))})")
+"""At `<(` and `>(` begins a substitution instead."""
+_BEGIN_OPERATORS = frozenset(operator[0] for operator in _OPERATORS)
+_END_WORDS = _BEGIN_OPERATORS | {*" \t\r"}
 _ORDINARY = late_pattern(r"[A-Za-z0-9_./:=,@%+~^*?\[\]{}!-]+")
 _ARITHMETIC_MARK = late_pattern(r"[()\n;]")
 _IN_BRACKETS = r"""\\.?|'[^']*'?|"(?:[^"\\]+|\\.)*+"?"""
@@ -61,14 +64,15 @@ class Word(NamedTuple):
     @property
     def literal(self) -> str | None:
         """Its value, if the shell replaces nothing in it."""
-        if any(piece.kind != "text" for piece in self.pieces):
-            return None
-        return "".join(piece.value for piece in self.pieces)
+        for piece in self.pieces:
+            if piece.kind != "text":
+                return None
+        return "".join([piece.value for piece in self.pieces])
 
     @property
     def is_plain(self) -> bool:
         """Whether it is written without quotes, as reserved words must be."""
-        return all(piece.kind == "text" and not piece.is_quoted for piece in self.pieces)
+        return not [piece for piece in self.pieces if piece.kind != "text" or piece.is_quoted]
 
 
 class HereDocument(NamedTuple):
@@ -137,19 +141,20 @@ class Lexer:
         self._awaited.clear()
 
     def _tokens(self) -> Iterator[Word | Operator]:
+        text = self._text
         while self._at < self._end:
-            character = self._text[self._at]
+            character = text[self._at]
             if character in " \t\r":
                 self._at += 1
-            elif self._text.startswith("\\\n", self._at):
+            elif character == "\\" and text.startswith("\\\n", self._at):
                 self._at += 2
             elif character == "#":
-                newline = self._text.find("\n", self._at, self._end)
+                newline = text.find("\n", self._at, self._end)
                 self._at = self._end if newline < 0 else newline
-            elif self._text.startswith("((", self._at) and (closed := self._arithmetic_end(self._at + 2)):
-                yield Word((Piece("arithmetic", self._text[self._at + 2 : closed], self._at + 2),), self._at, closed + 2)
+            elif character == "(" and text.startswith("((", self._at) and (closed := self._arithmetic_end(self._at + 2)):
+                yield Word((Piece("arithmetic", text[self._at + 2 : closed], self._at + 2),), self._at, closed + 2)
                 self._at = closed + 2
-            elif not self._is_process_substitution() and (operator := self._operator()):
+            elif character in _BEGIN_OPERATORS and (operator := self._operator()):
                 start, self._at = self._at, self._at + len(operator)
                 yield Operator(operator, start)
                 if operator == "\n":
@@ -168,19 +173,24 @@ class Lexer:
 
     def _is_descriptor(self, word: Word) -> bool:
         """`2` in `2>&1`."""
-        written = self._text[word.start : word.end]
-        return written.isdigit() and self._text.startswith(("<", ">"), self._at) and self._at < self._end
+        is_before = self._at < self._end and self._text[self._at] in "<>"
+        return is_before and self._text[word.start : word.end].isdigit()
 
     def _word(self) -> Word:
-        start, pieces = self._at, []
+        text, start = self._text, self._at
+        pieces: list[Piece] = []
         while self._at < self._end:
-            if self._text[self._at] in " \t\r" or (not self._is_process_substitution() and self._operator()):
+            character = text[self._at]
+            if character in _END_WORDS and (character not in _BEGIN_OPERATORS or self._operator()):
                 break
             pieces += self._unquoted_pieces()
-        return Word(tuple(_merged(pieces)), start, self._at)
+        return Word(tuple(pieces if len(pieces) < 2 else _merged(pieces)), start, self._at)
 
     def _unquoted_pieces(self) -> list[Piece]:
         text, start = self._text, self._at
+        if run := _ORDINARY.match(text, start, self._end):
+            self._at = run.end()
+            return [Piece("text", run[0], start)]
         character = text[start]
         if character == "\\":
             self._at = min(start + 2, self._end)
@@ -198,9 +208,8 @@ class Lexer:
             return [piece]
         if self._is_process_substitution():
             return [self._substitution(start + 2, is_quoted=False)]
-        run = _ORDINARY.match(text, start, self._end)
-        self._at = run.end() if run else start + 1
-        return [Piece("text", text[start : self._at], start)]
+        self._at = start + 1
+        return [Piece("text", character, start)]
 
     def _single_quoted(self, start: int) -> Piece:
         closing = self._text.find("'", start, self._end)
