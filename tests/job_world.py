@@ -9,10 +9,12 @@ import copy
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from cluster.controllers.memory_cluster import as_stored
 from shunter.api.core import Pod, Service
 from shunter.api.field_errors import FieldError
 from shunter.api.meta import Json, rfc3339
@@ -55,7 +57,7 @@ class World:
         """Another world that is now as this one, and goes its own way from here."""
         other = copy.copy(self)
         other.told = [*self.told]
-        other.objects = {place: _stored(body) for place, body in self.objects.items()}
+        other.objects = {place: as_stored(body) for place, body in self.objects.items()}
         other.deletions = copy.deepcopy(self.deletions)
         other.ended_pods = copy.deepcopy(self.ended_pods)
         other._pods = dict(self._pods)
@@ -101,7 +103,7 @@ class World:
 
     def plan(self, order: random.Random | None = None) -> Plan:
         """What the operator plans now, having been told of everything; in some order and some of it twice when one is given."""
-        views: dict[Resource, type[Any]] = {
+        views: dict[Resource, Any] = {
             self.framework.info.resource: self.framework.info.view,
             PODS: Pod,
             SERVICES: Service,
@@ -115,7 +117,7 @@ class World:
             told += order.sample(told, order.randint(0, len(told)))
             order.shuffle(told)
         for (resource, _), body in told:
-            stores[resource].put(msgspec.convert(body, views[resource]))
+            stores[resource].put(_view(msgspec.json.encode(body), views[resource]))
         own, pods, services, autoscalers, *_ = stores.values()
         for pod in pods.list():
             self.deletions.changed(None, pod)
@@ -143,7 +145,8 @@ class World:
                 return True  # a Conflict
             self._keep(self.framework.info.resource, {**self.job, "status": plan.status.desired})
         self.told += plan.events
-        return bool(_without_versions(before) != _without_versions(self.objects))
+        is_same = before.keys() == self.objects.keys()
+        return not is_same or not all(_is_same(body, self.objects[place]) for place, body in before.items())
 
     def settle(self) -> None:
         """Looks until nothing changes any more; a job must get there soon."""
@@ -191,9 +194,9 @@ class World:
             case Create(resource=resource, body=body):
                 name = body["metadata"]["name"]
                 assert (resource, name) not in self.objects, f"{resource.kind} {name} is made twice"
-                self._keep(resource, _stored(body))
+                self._keep(resource, as_stored(body))
             case Patch(ref=ref, patch=patch):
-                self._keep(ref.resource, merge_patch(_stored(self.objects[ref.resource, ref.name]), patch))
+                self._keep(ref.resource, merge_patch(as_stored(self.objects[ref.resource, ref.name]), patch))
             case Delete(ref=ref):
                 body = self.objects[ref.resource, ref.name]
                 if ref.resource == PODS and self.has_grace:
@@ -212,13 +215,15 @@ class World:
         self.objects[resource, metadata["name"]] = {**body, "metadata": metadata}
 
 
-def _stored(body: Json) -> Json:
-    """As an API server keeps it: a copy, of what JSON can say."""
-    stored: Json = msgspec.json.decode(msgspec.json.encode(body))
-    return stored
+@lru_cache(maxsize=2**12)
+def _view(body: bytes, view: type[Any]) -> Any:
+    """What the operator's informer makes of an object; most objects stay as they are from one look to the next."""
+    return msgspec.json.decode(body, type=view)
 
 
-def _without_versions(objects: dict[tuple[Resource, str], Json]) -> Any:
-    return {
-        place: {**body, "metadata": {**body["metadata"], "resourceVersion": "", "uid": ""}} for place, body in objects.items()
-    }
+def _is_same(one: Json, other: Json) -> bool:
+    return one is other or _without_version(one) == _without_version(other)
+
+
+def _without_version(body: Json) -> Json:
+    return {**body, "metadata": {**body["metadata"], "resourceVersion": "", "uid": ""}}

@@ -6,6 +6,7 @@ What differs from run to run is replaced: uids by the object they belong to, ran
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -20,6 +21,12 @@ UNKNOWN = "<uid ?>"
 NOT_AUTOSCALED = {"desiredReplicas": 0, "currentMetrics": None}
 """The status of an autoscaler that no controller has looked at, as when the recordings were made."""
 SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "namespace")
+
+
+@lru_cache(maxsize=2**15)
+def _timeless(text: str) -> str:
+    """Objects have most of their texts in common."""
+    return POINTER.sub("<pointer>", TIME.sub("<time>", text))
 
 
 class Shapes:
@@ -49,10 +56,11 @@ class Shapes:
             return value
         for name, shown in self._generated.items():
             value = value.replace(name, shown)
-        value = UID.sub(
-            lambda match: f"<uid {self.normal(self._owners[match[0]])}>" if match[0] in self._owners else UNKNOWN, value
-        )
-        return POINTER.sub("<pointer>", TIME.sub("<time>", value))
+        if "-" in value:
+            value = UID.sub(
+                lambda match: f"<uid {self.normal(self._owners[match[0]])}>" if match[0] in self._owners else UNKNOWN, value
+            )
+        return _timeless(value)
 
     def shown(self, obj: Json) -> Json:
         """A whole object as recorded. Pod status is left out: the player itself wrote it. So is what a

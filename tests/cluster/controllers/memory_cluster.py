@@ -6,12 +6,13 @@ rules: what a user may write is a matter of the API server's own tests.
 
 from __future__ import annotations
 
-import copy
 import json
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
+
+import msgspec
 
 from cluster.controllers.defaults import admitted
 from shunter.api.meta import Json, rfc3339
@@ -73,7 +74,7 @@ class MemoryCluster:
 
     def create(self, body: Json) -> Json:
         """Stores a new object; what a controller creates is defaulted first."""
-        obj: Json = copy.deepcopy(body)
+        obj: Json = {**body, "metadata": {**body["metadata"]}}
         metadata = obj["metadata"]
         if "name" not in metadata:
             self._names += 1
@@ -107,7 +108,7 @@ class MemoryCluster:
             # As on the server, where a Deployment's revision is written with its status.
             annotations = {"annotations": found} if (found := patch.get("metadata", {}).get("annotations")) else {}
             patch = {"status": patch.get("status", {}), "metadata": annotations}
-        return self.replace(slot, merge_patch(copy.deepcopy(old), copy.deepcopy(patch)))
+        return self.replace(slot, merge_patch(as_stored(old), as_stored(patch)))
 
     def replace(self, slot: Slot, new: Json) -> Json:
         """Stores a changed object; one that is being deleted goes when nothing holds it any more."""
@@ -136,7 +137,7 @@ class MemoryCluster:
         if not finalizers:
             self._remove(slot)
             return True
-        new = copy.deepcopy(old)
+        new = as_stored(old)
         metadata = new["metadata"]
         metadata["finalizers"] = finalizers
         if "deletionTimestamp" not in metadata:
@@ -166,6 +167,12 @@ class MemoryCluster:
             message = f'pods "{prefix}" is forbidden: no PriorityClass with name {name} was found'
             raise RefusedError(403, "Forbidden", message)
         obj["spec"] |= {"priority": priority_class["value"], "preemptionPolicy": priority_class["preemptionPolicy"]}
+
+
+def as_stored(body: Json) -> Json:
+    """As an API server keeps it: a copy, of what JSON can say."""
+    copied: Json = msgspec.json.decode(msgspec.json.encode(body))
+    return copied
 
 
 def _stamp(moment: datetime) -> str:

@@ -6,7 +6,6 @@ plans. Time passes as it did for the recorder: after each step until nothing has
 
 from __future__ import annotations
 
-import copy
 import fnmatch
 import json
 from collections.abc import Callable, Iterable
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cluster.controllers.memory_cluster import RESOURCES, MemoryCluster, RefusedError, Slot
+from cluster.controllers.memory_cluster import RESOURCES, MemoryCluster, RefusedError, Slot, as_stored
 from player.case import Case, Step
 from player.pod_status import pod_status
 from player.record import Recorder
@@ -100,7 +99,7 @@ class Replay:
         """The object a user created as the API server stored it. Objects that controllers changed in the same step are the
         user's own, admitted."""
         new = step.recorded["new"]
-        obj: Json = copy.deepcopy(new[name] if name in new else new[f"{name}xxxxx"])
+        obj: Json = as_stored(new[name] if name in new else new[f"{name}xxxxx"])
         if obj["kind"] in ("Job", "JobSet"):
             obj.pop("status", None)
         if "namespace" not in obj["metadata"] and RESOURCES[obj["kind"]].namespaced:
@@ -110,9 +109,9 @@ class Replay:
     def _patch(self, step: Step, slot: Slot, name: str) -> None:
         stored = self.cluster.get(slot.kind, slot.key)
         assert stored is not None
-        merged = merge_patch(copy.deepcopy(stored), copy.deepcopy(step.argument["merge"]))
+        merged = merge_patch(as_stored(stored), as_stored(step.argument["merge"]))
         if step.verb == "status":
-            status = merge_patch(stored.get("status", {}), copy.deepcopy(step.argument["merge"]))
+            status = merge_patch(stored.get("status", {}), as_stored(step.argument["merge"]))
             merged = {**stored, "status": {key: value for key, value in status.items() if (key, value) != ("active", 0)}}
         elif "spec" in (recorded := step.recorded.get("changed", {}).get(name, {})):
             text = json.dumps(recorded["spec"])
@@ -298,7 +297,7 @@ class Replay:
         if stored is None:
             return None
         member = _member(stored)
-        dependents = tuple(other for other in map(_member, self.cluster) if _names(other, member.ref.uid))
+        dependents = tuple(_member(other) for other in self.cluster if _is_owned(other, member.ref.uid))
         states = tuple(self._owner_state(slot.key.namespace, ref) for ref in member.metadata.owner_references)
         return garbage.plan(garbage.Observed(member=member, owners=states, dependents=dependents)), _nothing
 
@@ -335,7 +334,7 @@ def _turns(obj: Json, cluster: MemoryCluster) -> Iterable[Turn]:
         if reference.get("controller") and owner.kind == "JobSet" and kind in ("Job", "Service"):
             yield Turn("jobset", owner)
     for other in cluster:
-        if _names(_member(other), metadata["uid"]):
+        if _is_owned(other, metadata["uid"]):
             other_slot = Slot(other["kind"], Key(other["metadata"].get("namespace", ""), other["metadata"]["name"]))
             yield Turn("garbage-collector", other_slot)
             if kind == "Job" and other_slot.kind == "Pod":
@@ -354,8 +353,8 @@ def _member(obj: Json) -> Member:
     return Member(Ref(RESOURCES[obj["kind"]], metadata.namespace, metadata.name, metadata.uid), metadata)
 
 
-def _names(member: Member, uid: str) -> bool:
-    return any(reference.uid == uid for reference in member.metadata.owner_references)
+def _is_owned(obj: Json, uid: str) -> bool:
+    return any(reference["uid"] == uid for reference in obj["metadata"].get("ownerReferences", ()))
 
 
 def _nothing(failure: Failure) -> Plan:

@@ -229,10 +229,10 @@ class _Reader(msgspec.Struct):
         if len(said) == 1 and said[0].kind == "variable" and said[0].value in {"@", "*"}:
             return [*place.parameters]
         where = _within(spot, word.start, word.end)
-        values = place.values
+        known = place.values
         if place.parameters and word.literal is None:
-            values = values | {str(number): argument.value for number, argument in enumerate(place.parameters, 1)}
-        values = self._expanded(word, values, place)
+            known = known | {str(number): argument.value for number, argument in enumerate(place.parameters, 1)}
+        values = self._expanded(word, known, place)
         return [Argument(value, where if len(values) == 1 else _unplaced(where)) for value in values]
 
     def _expanded(self, word: Word, values: Mapping[str, str], place: _Place) -> list[str]:
