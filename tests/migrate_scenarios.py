@@ -60,7 +60,13 @@ def expected(case: Path) -> Expectation:
 
 
 def converted_jobs(case: Path) -> batch.Batch:
-    return _converted(_given(case), options_of(case))
+    return converted_case(case)[1]
+
+
+def converted_case(case: Path) -> tuple[Input, batch.Batch]:
+    """What is given in the case, and what its jobs become."""
+    given = _given(case)
+    return given, _converted(given, options_of(case))
 
 
 def _given(case: Path) -> Input:
@@ -72,9 +78,8 @@ def _converted(given: Input, options: Options) -> batch.Batch:
     return shared_in(given, batch.converted(given.convertible, options, [source.value for source in given.others]))
 
 
-def seen(case: Path) -> Expectation:
-    given = _given(case)
-    converted = _converted(given, options_of(case))
+def seen(case: Path, given: Input, converted: batch.Batch) -> Expectation:
+    """What the tool prints of a converted case."""
     templates, told = helm.skeletons(given.templates, options_of(case))
     beside = neighbours(given, converted, update_selectors=UPDATE_SELECTORS in given.files[0].text)
     templates = {**templates, **beside.texts}
@@ -88,7 +93,7 @@ def seen(case: Path) -> Expectation:
 def write(case: Path) -> None:
     """The expectations as the tool meets them now."""
     out, findings = _expectation_files(case)
-    now = seen(case)
+    now = seen(case, *converted_case(case))
     findings.write_text(now.findings)
     if now.out:
         out.write_bytes(now.out.encode())
