@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -119,7 +120,7 @@ where each part looks at all others."""
 def test_a_text_of_twice_the_length_takes_twice_the_work(part: str, program: Callable[[str], list[str]]) -> None:
     none, few, once, twice = (program("import os, socket\n" + repeated(part, length)) for length in (0, 500, 1_000, 2_000))
     converted(few)  # what is done once a process is done now
-    of_none, of_once, of_twice = (calls(lambda text=text: converted(text)) for text in (none, once, twice))
+    of_none, of_once, of_twice = (calls(partial(converted, text)) for text in (none, once, twice))
     assert of_twice - of_none < MOST_WORK * max(of_once - of_none, 1)
 
 
