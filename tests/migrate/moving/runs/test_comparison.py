@@ -295,3 +295,46 @@ def test_metrics_of_different_sources_are_compared_by_their_ends() -> None:
     comparison = compared(trained(1, LOSSES), successor, Tolerance())
     assert aspects(comparison)["final loss"] == "equal"
     assert "first steps of loss" not in aspects(comparison)
+
+
+def test_ends_at_different_steps_of_different_sources_are_not_compared() -> None:
+    charted = Series(name="loss", source="tensorboard", points=(Point((1.0,), 2.5), Point((2.0,), 0.6010)))
+    comparison = compared(trained(1, LOSSES), run(["rank=0 world_size=1"]).with_series([charted]), Tolerance())
+    assert aspects(comparison)["final loss"] == "not comparable"
+    assert "one ends at step 3, the other at step 2" in why(comparison, "final loss")
+
+
+def test_ranks_that_report_a_metric_in_one_run_only_make_runs_different() -> None:
+    quiet = run(spoken(0, 2, LOSSES), ["rank=1 world_size=2"])
+    comparison = compared(trained(2, LOSSES), quiet, Tolerance())
+    assert (comparison.verdict, aspects(comparison)["ranks that report loss"]) == ("different", "different")
+    assert why(comparison, "ranks that report loss") == "in TrainJob bert they report none"
+    assert compared(quiet, trained(2, LOSSES), Tolerance()).verdict == "different"
+
+
+def test_ranks_whose_logs_are_gone_with_their_pods_are_not_seen() -> None:
+    left = run(spoken(0, 2, LOSSES), gone=1)
+    comparison = compared(left, trained(2, LOSSES), Tolerance())
+    assert aspects(comparison)["ranks that report loss"] == "not seen"
+    assert "ranks that report loss" in comparison.unobserved
+
+
+def test_losses_that_are_no_finite_numbers_in_both_runs_show_nothing() -> None:
+    diverged = trained(1, [float("nan")] * 3)
+    comparison = compared(diverged, diverged, Tolerance())
+    assert comparison.verdict == "not comparable"
+    assert why(comparison, "final loss") == "no value is a finite number: compare runs that train"
+
+
+def test_two_runs_that_failed_are_not_comparable() -> None:
+    one, other = (trained(2, LOSSES, state="Failed", message=message) for message in ("exit code 1", "out of memory"))
+    comparison = compared(one, other, Tolerance())
+    assert comparison.verdict == "not comparable"
+    assert "(exit code 1 / out of memory)" in why(comparison, "status")
+
+
+def test_a_run_is_not_compared_with_itself() -> None:
+    one = trained(2, LOSSES, uid="u1")
+    comparison = compared(one, one, Tolerance())
+    assert comparison.verdict == "not comparable"
+    assert "name the v1 job and the TrainJob made of it" in why(comparison, "status")

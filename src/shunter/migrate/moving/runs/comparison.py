@@ -19,7 +19,7 @@ from shunter.api.meta import Struct
 from shunter.jobs.logs.metrics import RATE
 from shunter.jobs.metrics import Series
 from shunter.migrate.moving.runs.integrity import grouping
-from shunter.migrate.moving.runs.learning import learning
+from shunter.migrate.moving.runs.learning import learning, missing_ranks
 from shunter.migrate.moving.runs.record import Run
 from shunter.migrate.run_verdicts import Verdict
 
@@ -112,9 +112,15 @@ def compared(original: Run, successor: Run, tolerance: Tolerance) -> Comparison:
 
 def _status(original: Run, successor: Run) -> Aspect:
     shown = _ending(original), _ending(successor)
+    if original.uid and original.uid == successor.uid:
+        why = f"both are the same run of {original.title}: name the v1 job and the TrainJob made of it"
+        return Aspect("status", "not comparable", *shown, why)
     if not successor.is_finished:
         return Aspect("status", "not comparable", *shown, f"{successor.title} is {successor.state}: wait until it has finished")
     failed = successor.message if successor.state == "Failed" else ""
+    if original.state == successor.state == "Failed":
+        why = f"both failed ({original.message} / {successor.message}): compare runs that succeed"
+        return Aspect("status", "not comparable", *shown, why)
     if original.is_finished:
         return _same("status", *shown, failed)
     if original.state == "Suspended" and original.ran and not original.moved:
@@ -262,6 +268,8 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
         if outside:
             worst = outside[0]
             yield Aspect(part.name, "different", *shown, f"{worst.where}: {worst.shown}, {worst.deviation}")
+        elif not any(pair.is_finite for pair in part.pairs):
+            yield Aspect(part.name, "not comparable", *shown, "no value is a finite number: compare runs that train")
         elif all(pair.is_equal for pair in part.pairs):
             yield Aspect(part.name, "equal", *shown)
         else:
@@ -270,11 +278,29 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
     if not found:
         yield _without_metrics(original, successor)
         return
+    for name, ranks in missing_ranks(original, successor):
+        yield _missing_ranks(name, *ranks, original, successor)
     names = [[series.name for series in run.series if series.name != RATE] for run in (original, successor)]
     alone = [[name for name in dict.fromkeys(ours) if name not in theirs] for ours, theirs in (names, names[::-1])]
     if any(alone):
         shown = ", ".join(alone[0]), ", ".join(alone[1])
         yield Aspect("other metrics", "not seen", *shown, "only one run reports them", decides=False)
+
+
+def _missing_ranks(name: str, only_original: set[int], only_successor: set[int], original: Run, successor: Run) -> Aspect:
+    """That some ranks report a metric in one run only: it differs, unless what they printed may be lost with their pods."""
+    title = f"ranks that report {name}"
+    shown = tuple(f"also {_numbered(ranks)}" if ranks else "" for ranks in (only_original, only_successor))
+    silent = [run for run, ranks in ((successor, only_original), (original, only_successor)) if ranks]
+    if why := _of_nodes(original, successor):
+        return Aspect(title, "not seen", shown[0], shown[1], why)
+    if lost := [run.title for run in silent if run.gone or run.moved or not run.pods]:
+        return Aspect(title, "not seen", shown[0], shown[1], f"logs of {lost[0]} are gone or end early")
+    return Aspect(title, "different", shown[0], shown[1], f"in {silent[0].title} they report none")
+
+
+def _numbered(ranks: set[int]) -> str:
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {', '.join(map(str, sorted(ranks)))}"
 
 
 def _without_metrics(original: Run, successor: Run) -> Aspect:

@@ -60,6 +60,17 @@ def learning(original: Run, successor: Run, first_steps: int) -> Iterator[Part]:
         yield _final(name, original, successor, series_pairs)
 
 
+def missing_ranks(original: Run, successor: Run) -> Iterator[tuple[str, tuple[set[int], set[int]]]]:
+    """For each metric that ranks of both runs report: those that do so in the original only, and in the successor only."""
+    for name in dict.fromkeys(series.name for series in original.series if series.name != RATE):
+        ours, theirs = (
+            {series.rank for series in run.series if series.name == name and series.rank is not None}
+            for run in (original, successor)
+        )
+        if ours and theirs and ours != theirs:
+            yield name, (ours - theirs, theirs - ours)
+
+
 def _series_pairs(original: Run, successor: Run, name: str) -> Iterator[tuple[Series, Series]]:
     """Series of both runs by the same process, from the same source if there is one; else the first of each."""
     ours = [series for series in original.series if series.name == name]
@@ -95,9 +106,11 @@ def _final(name: str, original: Run, successor: Run, series_pairs: list[tuple[Se
     shown = _value(series_pairs[0][0].final), _value(series_pairs[0][1].final)
     title = f"final {name}"
     for one, other in series_pairs:
-        if one.points[-1].at == other.points[-1].at or one.source != other.source:
+        if one.points[-1].at == other.points[-1].at or (one.source != other.source and (one.is_counted or other.is_counted)):
             continue
         ends = f"one ends at {_step(one, one.points[-1])}, the other at {_step(other, other.points[-1])}"
+        if one.source != other.source:
+            return Part(title, *shown, obstacle=f"{ends}, and they come from different sources; choose one with --metric")
         if original.changed or successor.changed or original.moved:
             return Part(title, *shown, obstacle=f"{ends}, on purpose")
         if not (original.is_finished and successor.is_finished):
