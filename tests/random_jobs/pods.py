@@ -20,7 +20,7 @@ ENVIRONMENT = (
     {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k", "optional": True}}},
 )
 RESOURCES = (
-    {"limits": {"nvidia.com/gpu": 2}},
+    {"limits": {"nvidia.com/gpu": "2"}},
     {"limits": {"cpu": "1500m", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "512Mi"}},
     {"requests": {"cpu": "2"}},
     {"limits": {"cpu": "3", "amd.com/gpu": "1"}},

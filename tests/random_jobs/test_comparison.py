@@ -9,8 +9,9 @@ from random_jobs.comparison import different_step
 CASE = Case("c", "", (Step("apply", [], {}), Step("wait", 1, {})))
 
 
-def seen(phase: str, *more: str) -> list[Json]:
-    return [{"new": {"Job/j": {"phase": phase}}}, {"events": list(more)}]
+def seen(phase: str, *messages: str) -> list[Json]:
+    events = [{"object": "Job/j", "reason": "Told", "message": message} for message in messages]
+    return [{"new": {"Job/j": {"phase": phase}}}, {"events": events}]
 
 
 def test_equal_records_do_not_differ() -> None:
@@ -40,3 +41,12 @@ def test_warnings_do_not_count() -> None:
     answered: Json = {"answers": [{"code": 201}]}
     warned: Json = {"answers": [{"code": 201, "warnings": ["x"]}]}
     assert different_step(CASE, [answered, {}], [answered, {}], [warned, {}]) is None
+
+
+def test_an_event_that_only_one_sends_is_named_and_one_that_upstream_sends_by_chance_is_none() -> None:
+    found = different_step(CASE, seen("a", "x", "chance"), seen("a", "x"), seen("a", "y"))
+    assert found is not None
+    assert [(one.at, one.wanted, one.got) for one in found.differences] == [
+        (".events.Job/j Told: x", "sent", None),
+        (".events.Job/j Told: y", None, "sent"),
+    ]

@@ -1,6 +1,7 @@
 """Random TrainJobs with their runtimes, and what happens to them: the same ones for the same seed.
 
-Most are what users and platform engineers could write; about one of eight has a mistake that admission may refuse.
+Most are what users and platform engineers could write; about one of eight has a mistake that admission may refuse. Left out is
+what differs on purpose anyway (docs/differences.md): Flux, patches of containers that are not there, another number of nodes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, DATASE
 NAME = "job"
 STEPS = (2, 5)
 MISTAKES = 0.12
-POLICIES = ("torch", "mpi", "jax", "xgboost", "flux", "plain", "none")
+POLICIES = ("torch", "mpi", "jax", "xgboost", "plain", "none")
 
 Mistake = Callable[[random.Random, Json, Json], None]
 
@@ -87,13 +88,9 @@ def runtime(rng: random.Random, policy: str) -> Json:
 def policy_settings(rng: random.Random, policy: str, runs_launcher: bool) -> Json:
     """The settings of an ML policy."""
     match policy:
-        case "torch":
-            return some(rng, {"numProcPerNode": rng.choice(["auto", "auto", 2, "cpu"])}, 0.3)
         case "mpi":
             settings = {"numProcPerNode": rng.choice([1, 2, 4]), "sshAuthMountPath": "/ssh", "mpiImplementation": "OpenMPI"}
             return some(rng, settings, 0.4) | ({"runLauncherAsNode": True} if runs_launcher else {})
-        case "flux":
-            return some(rng, {"numProcPerNode": rng.choice([1, 2])}, 0.5)
         case _:
             return {}
 
@@ -169,7 +166,8 @@ def train_job(rng: random.Random, runtime: Json) -> Json:
     )
     if trainer:
         spec["trainer"] = trainer
-    names = [one["name"] for one in runtime["spec"]["template"]["spec"]["replicatedJobs"]]
+    jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    names = [one["name"] for one in jobs]
     if DATASET_INITIALIZER in names and rng.random() < 0.7:
         source = {"storageUri": "hf://data/set"} | some(rng, {"env": [ENVIRONMENT[0]], "secretRef": {"name": "token"}}, 0.4)
         spec["initializer"] = {"dataset": source}
@@ -177,13 +175,15 @@ def train_job(rng: random.Random, runtime: Json) -> Json:
             spec["initializer"]["model"] = {"storageUri": "hf://a/model"}
     if rng.random() < 0.3:
         managers = rng.sample(["kueue.x-k8s.io/manager", "example.org/b", "example.org/a"], rng.choice([1, 1, 2]))
-        spec["runtimePatches"] = [runtime_patch(rng, manager, names) for manager in managers]
+        spec["runtimePatches"] = [runtime_patch(rng, manager, jobs) for manager in managers]
     metadata = {"name": NAME, **some(rng, {"labels": {"team": "a"}, "annotations": {"note": "x"}}, 0.15)}
     return {"apiVersion": TRAIN_JOBS.api_version, "kind": TRAIN_JOBS.kind, "metadata": metadata, "spec": spec}
 
 
-def runtime_patch(rng: random.Random, manager: str, names: list[str]) -> Json:
-    """What one manager changes of the runtime for a job."""
+def runtime_patch(rng: random.Random, manager: str, jobs: list[Json]) -> Json:
+    """What one manager changes of one of the runtime's jobs."""
+    patched = rng.choice(jobs)
+    template_spec = patched["template"]["spec"]["template"]["spec"]
     pod = some(
         rng,
         {
@@ -191,8 +191,7 @@ def runtime_patch(rng: random.Random, manager: str, names: list[str]) -> Json:
             "tolerations": [{"key": rng.choice(["a", "b"]), "operator": "Exists"}],
             "serviceAccountName": rng.choice(["a", "b"]),
             "volumes": [{"name": "more", "emptyDir": {}}],
-            "containers": [container_patch(rng, NODE)],
-            "initContainers": [container_patch(rng, "first")],
+            "containers": [container_patch(rng, template_spec["containers"][0]["name"])],
             "imagePullSecrets": [{"name": "another"}],
             "securityContext": {"runAsUser": 1},
             "schedulingGates": [{"name": "example.org/gate"}],
@@ -201,13 +200,15 @@ def runtime_patch(rng: random.Random, manager: str, names: list[str]) -> Json:
         },
         0.3,
     )
+    if "initContainers" in template_spec and rng.random() < 0.3:
+        pod["initContainers"] = [container_patch(rng, template_spec["initContainers"][0]["name"])]
     job: Json = {"template": {"spec": pod}}
     if rng.random() < 0.25:
         job["template"]["metadata"] = some(rng, {"labels": {"patched": "pod"}, "annotations": {"patched": "pod"}}, 0.7)
     of_job: Json = {"spec": job}
     if rng.random() < 0.2:
         of_job["metadata"] = some(rng, {"labels": {"patched": "job"}, "annotations": {"patched": "job"}}, 0.7)
-    template: Json = {"spec": {"replicatedJobs": [{"name": rng.choice(names), "template": of_job}]}}
+    template: Json = {"spec": {"replicatedJobs": [{"name": patched["name"], "template": of_job}]}}
     if rng.random() < 0.2:
         template["metadata"] = some(rng, {"labels": {"patched": "set"}, "annotations": {"patched": "set"}}, 0.7)
     return {"manager": manager, "trainingRuntimeSpec": {"template": template}}
@@ -256,7 +257,6 @@ def patch(rng: random.Random) -> Json:
     changes: list[Json] = [
         {"spec": {"suspend": True}},
         {"spec": {"suspend": False}},
-        {"spec": {"trainer": {"numNodes": 3}}},
         {"spec": {"trainer": {"image": "img:other"}}},
         {"spec": {"activeDeadlineSeconds": 5}},
         {"metadata": {"labels": {"team": "b"}}},
@@ -281,13 +281,14 @@ def _add_initializer(rng: random.Random, created: Json, runtime: Json) -> None:
 
 
 def _patch_what_is_not_there(rng: random.Random, created: Json, runtime: Json) -> None:
-    patch = runtime_patch(rng, "example.org/c", ["missing"])
+    jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    patch = runtime_patch(rng, "example.org/c", [{**jobs[0], "name": "missing"}])
     created["spec"].setdefault("runtimePatches", []).append(patch)
 
 
 def _patch_twice(rng: random.Random, created: Json, runtime: Json) -> None:
-    names = [one["name"] for one in runtime["spec"]["template"]["spec"]["replicatedJobs"]]
-    created["spec"]["runtimePatches"] = [runtime_patch(rng, "example.org/a", names) for _ in range(2)]
+    jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    created["spec"]["runtimePatches"] = [runtime_patch(rng, "example.org/a", jobs) for _ in range(2)]
 
 
 def _set_replicas(rng: random.Random, created: Json, runtime: Json) -> None:
