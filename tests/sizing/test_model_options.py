@@ -26,7 +26,7 @@ def test_a_sequence_is_as_long_as_the_model_takes_up_to_a_limit() -> None:
         ({"tp": 3}, "--tp 3: Llama-3.1-8B has 32 heads and 8 key heads; tp must divide both.", "Use --tp 1 or 2 or 4 or 8."),
         ({"tp": 16}, "--tp 16: Llama-3.1-8B has 32 heads and 8 key heads; tp must divide both.", "Use --tp 1 or 2 or 4 or 8."),
         ({"pp": 33}, "--pp 33: Llama-3.1-8B has 32 layers.", "Use fewer stages."),
-        ({"cp": 3}, "--cp 3 does not divide --seq 8192.", "Use a power of two."),
+        ({"cp": 3}, "--cp 3 does not divide --seq 8192.", "Use --cp 1, or a --seq that is a multiple of 3."),
         (
             {"strategy": "lora", "tp": 2},
             "--strategy lora with tensor, pipeline or context parallelism is not modeled.",

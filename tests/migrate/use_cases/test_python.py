@@ -35,6 +35,7 @@ def block(heading: str) -> str:
     return dedent("".join(line for line in section.splitlines(keepends=True) if line.startswith("    ") or not line.strip()))
 
 
+@pytest.mark.integration  # git lists the kustomizations that may lie elsewhere
 def test_converting_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(
