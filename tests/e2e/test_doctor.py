@@ -362,7 +362,7 @@ def test_that_ranks_have_no_python_process_whose_stack_could_be_taken_is_said(cl
     eventually(lambda: _running(cluster, "shell", namespace), seconds=120)
     report, code = seen(cluster, "shell", namespace, "--sample", "1")
     whys = [one["why"] for one in report["notChecked"] if one["what"] == "stacks"]
-    assert (whys, code) == (["no Python process runs in the containers that train"], 0)
+    assert (whys, code) == (["no Python process runs in the containers that train"], 3), "undecided"
 
 
 @pytest.mark.embedded("the real control plane's node here is ours as well, and shares what this shows")

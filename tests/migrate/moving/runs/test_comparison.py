@@ -312,11 +312,18 @@ def test_ranks_that_report_a_metric_in_one_run_only_make_runs_different() -> Non
     assert compared(quiet, trained(2, LOSSES), Tolerance()).verdict == "different"
 
 
-def test_ranks_whose_logs_are_gone_with_their_pods_are_not_seen() -> None:
-    left = run(spoken(0, 2, LOSSES), gone=1)
-    comparison = compared(left, trained(2, LOSSES), Tolerance())
+def test_ranks_of_which_no_line_is_left_are_not_seen() -> None:
+    losses = spoken(0, 2, LOSSES)[1:]
+    comparison = compared(run(losses, []), run(losses, losses), Tolerance())
     assert aspects(comparison)["ranks that report loss"] == "not seen"
     assert "ranks that report loss" in comparison.unobserved
+
+
+def test_ranks_that_printed_nothing_while_others_did_are_listed_once() -> None:
+    """The pod of a Worker may be deleted, with its log, as soon as the Master has succeeded."""
+    comparison = compared(run(spoken(0, 2, LOSSES), []), trained(2, LOSSES), Tolerance())
+    assert (comparison.verdict, aspects(comparison)["ranks"]) == ("equal", "not seen")
+    assert "ranks that report loss" not in aspects(comparison)
 
 
 def test_losses_that_are_no_finite_numbers_in_both_runs_show_nothing() -> None:

@@ -279,7 +279,7 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
         yield _without_metrics(original, successor)
         return
     for name, ranks in missing_ranks(original, successor):
-        yield _missing_ranks(name, *ranks, original, successor)
+        yield from _missing_ranks(name, *ranks, original, successor)
     names = [[series.name for series in run.series if series.name != RATE] for run in (original, successor)]
     alone = [[name for name in dict.fromkeys(ours) if name not in theirs] for ours, theirs in (names, names[::-1])]
     if any(alone):
@@ -287,16 +287,25 @@ def _learned(original: Run, successor: Run, tolerance: Tolerance) -> Iterator[As
         yield Aspect("other metrics", "not seen", *shown, "only one run reports them", decides=False)
 
 
-def _missing_ranks(name: str, only_original: set[int], only_successor: set[int], original: Run, successor: Run) -> Aspect:
-    """That some ranks report a metric in one run only: it differs, unless what they printed may be lost with their pods."""
+def _missing_ranks(
+    name: str, only_original: set[int], only_successor: set[int], original: Run, successor: Run
+) -> Iterator[Aspect]:
+    """That some ranks report a metric in one run only. It differs where they printed something else there; that ranks printed
+    nothing while others did is what the aspect `ranks` is about."""
     title = f"ranks that report {name}"
     shown = tuple(f"also {_numbered(ranks)}" if ranks else "" for ranks in (only_original, only_successor))
-    silent = [run for run, ranks in ((successor, only_original), (original, only_successor)) if ranks]
-    if why := _of_nodes(original, successor):
-        return Aspect(title, "not seen", shown[0], shown[1], why)
-    if lost := [run.title for run in silent if run.gone or run.moved or not run.pods]:
-        return Aspect(title, "not seen", shown[0], shown[1], f"logs of {lost[0]} are gone or end early")
-    return Aspect(title, "different", shown[0], shown[1], f"in {silent[0].title} they report none")
+    for run, ranks in ((successor, only_original), (original, only_successor)):
+        printed = {process.rank for process in run.processes}
+        if not ranks or (printed and not ranks <= printed):
+            continue
+        if why := _of_nodes(original, successor):
+            yield Aspect(title, "not seen", shown[0], shown[1], why)
+        elif run.gone or run.moved or not printed:
+            yield Aspect(
+                title, "not seen", shown[0], shown[1], f"{_numbered(ranks)} of {run.title} printed none, or its log is gone"
+            )
+        else:
+            yield Aspect(title, "different", shown[0], shown[1], f"in {run.title} they report none")
 
 
 def _numbered(ranks: set[int]) -> str:
