@@ -59,6 +59,11 @@ class Case:
         """Whether all its pods exist and run or have succeeded; False if no pod was read."""
         return runs_in_full(self.job, self.pods)
 
+    @property
+    def is_running_in_full(self) -> bool:
+        """Whether the job is Running, with all its pods: the state in which hangs and slow ranks are looked for."""
+        return self.overview.state == "Running" and self.runs_in_full
+
     @cached_property
     def ranks(self) -> dict[str, tuple[int, ...]]:
         """The ranks in each pod, by its name."""

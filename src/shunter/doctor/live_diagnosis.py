@@ -106,4 +106,4 @@ def may_hang(evidence: Evidence, report: Report) -> bool:
     """Whether the job may hang, so that stacks help: it runs in full, and no cause is certain."""
     case = Case(evidence, evidence.at)
     is_known = any(verdict.confidence == "certain" for verdict in report.verdicts)
-    return case.overview.state == "Running" and case.runs_in_full and not is_known
+    return case.is_running_in_full and not is_known

@@ -154,11 +154,8 @@ def _group(case: Case) -> Group | None:
             does = "own"  # wherever it was then
         spins = same and does == "own" and _spins(earlier, process, seconds)
         may_go_on = False
-        if does in (
-            "own",
-            "data",
-            "starting",
-        ):  # Not needed of waiting ranks, of which there may be thousands with eight processes each.
+        # Not needed of waiting ranks, of which there may be thousands with eight processes each.
+        if does in ("own", "data", "starting"):
             own = [process]
             for one in own:
                 own += started.get((one.pod, one.pid), ())

@@ -17,7 +17,7 @@ from shunter.doctor.waiting import LEAST_SILENCE, quiet
 def judge(case: Case) -> list[Verdict]:
     """By an exception as the last line of an MPIJob's logs, and the silence since. Only likely; names the rank only if the line's
     prefix does."""
-    if case.job.get("kind") != "MPIJob" or case.overview.state != "Running" or not case.runs_in_full:
+    if case.job.get("kind") != "MPIJob" or not case.is_running_in_full:
         return []
     silence, _ = quiet(case, case.now)
     if silence is None or silence < LEAST_SILENCE:

@@ -142,8 +142,7 @@ def _stand(frames: tuple[Frame, ...]) -> _Stand:
 
 def needs(case: Case) -> tuple[str, ...]:
     """Stacks, for a job of several ranks that runs in full."""
-    is_running = case.overview.state == "Running" and case.runs_in_full
-    return ("stacks",) if is_running and len(case.all_ranks) != 1 else ()
+    return ("stacks",) if case.is_running_in_full and len(case.all_ranks) != 1 else ()
 
 
 RULE = Rule("S01", judge, needs, decides=False)

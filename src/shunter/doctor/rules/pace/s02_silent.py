@@ -101,7 +101,7 @@ def _remedy(case: Case, pod: str) -> str:
 
 def needs(case: Case) -> tuple[str, ...]:
     """Logs, for a job that runs in full, and metrics, if these have been silent for long enough."""
-    if case.overview.state != "Running" or not case.runs_in_full:
+    if not case.is_running_in_full:
         return ()
     silence, gap = quiet(case, case.now)
     seconds = age(case, case.now) if silence is None else silence

@@ -141,8 +141,7 @@ def _text(ranks: Group, odd: list[Rank]) -> str:
 
 def needs(case: Case) -> tuple[str, ...]:
     """Stacks, for a job that runs in full, unless its ranks write lines at their pace: then there is no verdict."""
-    is_running = case.overview.state == "Running" and case.runs_in_full
-    return ("stacks",) if is_running and not writes_at_pace(case) else ()
+    return ("stacks",) if case.is_running_in_full and not writes_at_pace(case) else ()
 
 
 RULE = Rule("H01", judge, needs)

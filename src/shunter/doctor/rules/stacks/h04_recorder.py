@@ -110,7 +110,7 @@ def _verdict(
 
 def needs(case: Case) -> tuple[str, ...]:
     """The flight recorders, for a job that runs."""
-    return ("flight recorder",) if case.overview.state == "Running" and case.runs_in_full else ()
+    return ("flight recorder",) if case.is_running_in_full else ()
 
 
 RULE = Rule("H04", judge, needs, decides=False)
