@@ -13,6 +13,7 @@ from shunter.cluster.apiserver.builtin.rules.policies import (
     binding_errors,
     default_binding,
     default_policy,
+    environment_of,
     expression_errors,
     policy_errors,
 )
@@ -52,9 +53,7 @@ def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
     spec = policy["spec"]
     errors = policy_errors(policy)
     errors += _operation_errors(spec.get("matchConstraints") or {}, "spec.matchConstraints")
-    has_params = spec.get("paramKind") is not None
-    types = expression_types.variable_types(spec.get("variables") or (), has_params=has_params)
-    within = expression_types.environment(has_params=has_params, has_patches=True, variables=types)
+    within = environment_of(policy, has_patches=True)
     if not spec.get("mutations"):
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
     for index, mutation in enumerate(spec.get("mutations") or ()):

@@ -9,11 +9,11 @@ from shunter.api.field_errors import FieldError, duplicate, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.api.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
-from shunter.cluster.apiserver.admission import expression_types
 from shunter.cluster.apiserver.builtin.rules.policies import (
     binding_errors,
     default_binding,
     default_policy,
+    environment_of,
     expression_errors,
     policy_errors,
 )
@@ -51,14 +51,11 @@ def kinds() -> list[Kind]:
 def _policy_errors(policy: Json, old: Json | None) -> list[FieldError]:
     spec = policy["spec"]
     errors = policy_errors(policy)
-    has_params = spec.get("paramKind") is not None
-    types = expression_types.variable_types(spec.get("variables") or (), has_params=has_params)
     validations = spec.get("validations") or ()
     if not validations and not spec.get("auditAnnotations"):
         text = "validations or auditAnnotations must contain at least one item"
         errors += [required(f"spec.{name}", text) for name in ("validations", "auditAnnotations")]
-    within = expression_types.environment(has_params=has_params, variables=types)
-    in_messages = expression_types.environment(has_params=has_params, has_authorizer=False, variables=types)
+    within, in_messages = environment_of(policy), environment_of(policy, has_authorizer=False)
     for index, validation in enumerate(validations):
         errors += _validation_errors(validation, f"spec.validations[{index}]", within, in_messages)
     annotations = spec.get("auditAnnotations") or []

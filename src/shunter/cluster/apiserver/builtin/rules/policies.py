@@ -56,6 +56,17 @@ def policy_errors(policy: Json) -> list[FieldError]:
     return errors
 
 
+def environment_of(policy: Json, *, has_patches: bool = False, has_authorizer: bool = True) -> Environment:
+    """What the expressions of a policy may name, with all its variables."""
+    has_params = policy["spec"].get("paramKind") is not None
+    return expression_types.environment(
+        has_params=has_params,
+        has_patches=has_patches,
+        has_authorizer=has_authorizer,
+        variables=expression_types.variable_types(policy["spec"].get("variables") or (), has_params=has_params),
+    )
+
+
 def binding_errors(binding: Json) -> list[FieldError]:
     """What is wrong with a binding, beside what it does."""
     spec = binding["spec"]
