@@ -34,12 +34,15 @@ class RealCluster(Cluster):
         *,
         components: Sequence[Component] = ("operator", "node"),
         gang_scheduler: str = "",
+        default_backoff_limit: int | None = DEFAULT_BACKOFF_LIMIT,
         options: Mapping[Component, Sequence[str]] = {},
     ) -> None:
-        """`options` are further flags of the components."""
+        """`options` are further flags of the components. `default_backoff_limit` is that of v1 jobs which set none, as on the
+        embedded cluster; None for no limit, as upstream."""
         self.plane = plane
         self._options = options
         self._gang_scheduler = gang_scheduler
+        self._default_backoff_limit = default_backoff_limit
         self._components = components
         self._processes: dict[Component, KeptProcess] = {}
         self._ports = dict(zip(("operator", "node"), free_ports(2), strict=True))
@@ -99,9 +102,10 @@ class RealCluster(Cluster):
                 "--webhook-host=127.0.0.1",
                 "--webhook-port=0",
                 "--metrics-bind-address=0",
-                f"--default-backoff-limit={DEFAULT_BACKOFF_LIMIT}",
                 f"--gang-scheduler-name={self._gang_scheduler}",
             ]
+            if self._default_backoff_limit is not None:
+                arguments.append(f"--default-backoff-limit={self._default_backoff_limit}")
         else:
             state_dir = f"--state-dir={self._directory('node')}"
             arguments = ["node", f"--name={NODE}", state_dir, f"--allocatable={ALLOCATABLE}", "--address=127.0.0.1"]

@@ -29,8 +29,6 @@ Side: TypeAlias = Literal["upstream", "shunter"]
 
 PROGRAMS: dict[Generation, Program] = {"v1": "training-operator", "v2": "trainer"}
 START_SECONDS = 90.0
-NO_DEFAULT_LIMIT = "--default-backoff-limit=1000000"
-"""`RealCluster` limits the restarts of jobs that set no limit; upstream does not, so here the limit is out of reach."""
 
 
 @asynccontextmanager
@@ -49,8 +47,13 @@ async def live_cluster(side: Side, generation: Generation, gang_scheduler: str) 
 
 @contextmanager
 def _shunter(plane: ControlPlane, gang_scheduler: str) -> Iterator[None]:
-    options = [NO_DEFAULT_LIMIT, "--feature-gates=TrainJobStatus=false"]
-    ours = RealCluster(plane, components=["operator"], gang_scheduler=gang_scheduler, options={"operator": options})
+    ours = RealCluster(
+        plane,
+        components=["operator"],
+        gang_scheduler=gang_scheduler,
+        default_backoff_limit=None,
+        options={"operator": ["--feature-gates=TrainJobStatus=false"]},
+    )
     try:
         ours.up()
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from random_jobs.changes import some
+from random_jobs.fields import some
 from shunter.api.meta import Json
 
 EXIT_CODES = (1, 2, 126, 127, 128, 130, 137, 138, 143, 255)

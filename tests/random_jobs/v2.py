@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from player.case import Case, Step
-from random_jobs.changes import some
+from random_jobs.fields import some
 from random_jobs.pods import ENVIRONMENT, EXIT_CODES, RESOURCES, containers, pod_metadata, pod_settings
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS, TRAINING_RUNTIMES
