@@ -78,9 +78,9 @@ def compare(
 ) -> None:
     """Compare two runs: process groups, outcome, resources, metrics step by step, speed.
 
-    Runs without a difference are equal; what could not be observed is listed. Runs are not comparable if one has not finished or
-    reports no value where the other does; each reason comes with a remedy. A verdict on the TrainJob of a plan is recorded on it
-    for `migrate cleanup`.
+    Runs without a difference are equal; what could not be observed is listed. Runs are not comparable if one has not finished,
+    both failed, or one reports no finite value where the other does; each reason comes with a remedy. A verdict on the TrainJob
+    of a plan is recorded on it for `migrate cleanup`.
     Exit codes: 0 equal or within tolerance, 1 not comparable or no such job, 5 different.
     """
     names = list(jobs or [])

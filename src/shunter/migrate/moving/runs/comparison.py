@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> Verdict:
         """The verdict of all deciding aspects: equal if no observed aspect differs; not comparable if a run has not finished or
-        was changed intentionally, or if only one of them printed metrics or ranks."""
+        was changed intentionally, if both failed or are the same, or if only one of them printed metrics or ranks."""
         decisive = {aspect.name: aspect.verdict for aspect in self.aspects if aspect.decides}
         if "different" in decisive.values():
             return "different"
