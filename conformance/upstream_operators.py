@@ -1,7 +1,7 @@
 """Upstream's operators in Go, as `conformance/build` makes them: how they are started, and the manifests of their releases.
 
 Their limits on requests are lifted, and they get eight workers. Both webhook servers look for their certificate in one directory,
-which `Certificates` fills; so operators of different tests on one machine share it.
+which `certificates` fills; so all operators on one machine share it.
 """
 
 from __future__ import annotations

@@ -216,10 +216,10 @@ def _number(text: str) -> int | float | None:
     if not _FLOAT.fullmatch(digits):
         return None
     value = float(digits)
-    return json_number(value) if abs(value) != float("inf") else None
+    return _json_number(value) if abs(value) != float("inf") else None
 
 
-def json_number(value: float) -> int | float:
+def _json_number(value: float) -> int | float:
     """The number as Kubernetes' clients send it (Go's encoding/json): 3.0 and 3e0 as 3, where that fits into 64 bits."""
     return int(value) if value.is_integer() and -(2**63) <= value < 2**63 else value
 

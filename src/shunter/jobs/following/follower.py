@@ -314,7 +314,7 @@ class JobFollower:
         that the operator adds do not count."""
         if not self._pods:
             return overview(self._job).state in ("Running", "Restarting")
-        return any(True for pod in self._pods.values() for _ in started_containers(pod))
+        return any(any(started_containers(pod)) for pod in self._pods.values())
 
     @property
     def job(self) -> Json:
