@@ -12,7 +12,7 @@ from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.plan import Action
-from shunter.migrate.moving.plan_progress import Row, progress
+from shunter.migrate.moving.plan_progress import Row, progress, train_job_stage
 from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import item_steps
 
@@ -36,6 +36,13 @@ STAGES: dict[str, tuple[list[Json], list[Json], str, str]] = {
     "cleaned up": ([], [train_job("Complete", compared="equal")], "compared", "nothing"),
     "gone": ([], [], "gone", "nothing"),
 }
+
+
+@pytest.mark.parametrize(("suspend", "stage"), [(True, "made"), (False, "running")])
+def test_a_job_without_a_condition_is_at_the_stage_that_its_spec_says(suspend: bool, stage: str) -> None:
+    """The operator writes the condition Suspended a moment after `apply` has made the job."""
+    new = {**train_job(), "status": {}}
+    assert train_job_stage({**new, "spec": {**new["spec"], "suspend": suspend}}) == stage
 
 
 @pytest.mark.parametrize("case", STAGES.values(), ids=list(STAGES))

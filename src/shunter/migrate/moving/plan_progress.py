@@ -156,6 +156,8 @@ def train_job_stage(train_job: Json) -> Stage:
     match overview(train_job).state:
         case "Suspended":
             return "made"
+        case "Created" if train_job["spec"].get("suspend"):
+            return "made"  # the operator has not written its condition Suspended yet
         case "Succeeded" | "Failed":
             return "finished"
         case _:
