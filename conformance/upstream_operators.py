@@ -1,7 +1,7 @@
 """Upstream's operators in Go, as `conformance/build` makes them: how they are started, and the manifests of their releases.
 
-Their limits on requests are lifted, and they get eight workers. Both webhook servers look for their certificate in one directory,
-which `certificates` fills; so all operators on one machine share it.
+Their limits on requests are lifted, and they get eight workers, unless said otherwise. Both webhook servers look for their
+certificate in one directory, which `certificates` fills; so all operators on one machine share it.
 """
 
 from __future__ import annotations
@@ -81,8 +81,11 @@ def needed_by_training_operator() -> list[Json]:
     ]
 
 
-def trainer(ports: Ports, directory: Path) -> list[str]:
-    """The command of the Trainer, which serves v2; without its kubeconfig. Its configuration is written into `directory`."""
+def trainer(ports: Ports, directory: Path, *, as_released: bool = False) -> list[str]:
+    """The command of the Trainer, which serves v2; without its kubeconfig. Its configuration is written into `directory`.
+
+    `as_released`: with the limits on requests and the workers of its release's manifests, not without limits.
+    """
     configuration = {
         "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
         "kind": "Configuration",
@@ -94,6 +97,10 @@ def trainer(ports: Ports, directory: Path) -> list[str]:
         "certManagement": {"enable": False},
         "clientConnection": {"qps": UNLIMITED, "burst": UNLIMITED},
     }
+    if as_released:
+        manifest = _sources("trainer") / "manifests" / "base" / "manager" / "controller_manager_config.yaml"
+        released = yaml.load(manifest.read_text(), yaml.CSafeLoader)
+        configuration |= {key: released[key] for key in ("controller", "clientConnection")}
     file = directory / "trainer.yaml"
     file.write_text(json.dumps(configuration))
     return [built("trainer"), f"--config={file}", "--zap-log-level=error"]

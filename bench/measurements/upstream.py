@@ -1,7 +1,8 @@
 """Beside upstream's operators in Go, in turns, on a fresh real API server each: a burst of jobs, and what a job asks for.
 
 Upstream's operators are built by `conformance/build` from their released modules. Their limits on requests are lifted, and they
-get eight workers, so that what is compared is what each asks of the API server.
+get eight workers, so that what is compared is what each asks of the API server. For TrainJobs, the Trainer as it is released is
+measured as well: 5 workers and 50 requests a second.
 """
 
 from __future__ import annotations
@@ -40,22 +41,20 @@ def measure(settings: dict[str, Any]) -> list[Figure]:
     """Pods and JobSets of a burst by ours and by upstream's, the ratios, and the requests of one job of each kind by both."""
     upstream_operators.certificates()  # without one they do not start; their webhooks are not called here
     figures: list[Figure] = []
-    for resource, template, made, upstream in (
-        (PYTORCH_JOBS, "job", {PODS: 2}, training_operator),
-        (TRAIN_JOBS, "train_job", {JOBSETS: 1}, trainer),
-    ):
+    for resource, template, made, contenders in _BURSTS:
         jobs = settings["jobs"][resource.kind]
-        seconds: dict[str, list[float]] = {"shunter": [], "upstream": []}
+        starts: dict[str, Start] = {"shunter": Plane.operator, **contenders}
+        seconds: dict[str, list[float]] = {name: [] for name in starts}
         busy = dict.fromkeys(seconds, "")
         for _ in range(settings["rounds"]):
-            for name, start in (("shunter", Plane.operator), ("upstream", upstream)):
+            for name, start in starts.items():
                 lasted, busy[name] = uvloop.run(burst(start, resource, objects()[template], made, jobs))
                 seconds[name].append(lasted)
         wanted = f"{jobs} {resource.kind}s until all {' and '.join(one.plural for one in made)} are there"
         medians = {name: statistics.median(lasted) for name, lasted in seconds.items()}
         for name, median in medians.items():
             figures.append(Figure(f"{wanted}, {name}", median, "s", f"{spread(seconds[name])}; last {busy[name]}"))
-        figures.append(Figure(f"{wanted}, shunter / upstream", medians["shunter"] / medians["upstream"], "x"))
+        figures += [Figure(f"{wanted}, shunter / {name}", medians["shunter"] / medians[name], "x") for name in contenders]
     for kind in JOB_KINDS:
         figures += requests_of(kind.resource, v1_job(kind), training_operator, settings["lives"])
     figures += requests_of(TRAIN_JOBS, objects()["train_job"], trainer, settings["lives"])
@@ -87,12 +86,18 @@ async def training_operator(cluster: Plane) -> AsyncIterator[Operator]:
 
 
 @asynccontextmanager
-async def trainer(cluster: Plane) -> AsyncIterator[Operator]:
+async def trainer(cluster: Plane, *, as_released: bool = False) -> AsyncIterator[Operator]:
     """Upstream's Trainer, which serves v2."""
     ports = Ports.free()
     with tempfile.TemporaryDirectory() as directory:
-        async with cluster.running(upstream_operators.trainer(ports, Path(directory)), ports.metrics) as operator:
+        command = upstream_operators.trainer(ports, Path(directory), as_released=as_released)
+        async with cluster.running(command, ports.metrics) as operator:
             yield operator
+
+
+def released_trainer(cluster: Plane) -> AbstractAsyncContextManager[Operator]:
+    """The same with the limits and workers of its release."""
+    return trainer(cluster, as_released=True)
 
 
 async def burst(start: Start, resource: Resource, template: Json, made: dict[Resource, int], jobs: int) -> tuple[float, str]:
@@ -177,6 +182,12 @@ def v1_job(kind: JobKind) -> Json:
     roles = {"Worker": {**replica, "replicas": 2}} if first == "Worker" else {first: replica, "Worker": replica}
     return {"apiVersion": kind.resource.api_version, "kind": kind.resource.kind, "spec": {kind.replica_specs: roles}}
 
+
+_BURSTS: tuple[tuple[Resource, str, dict[Resource, int], dict[str, Start]], ...] = (
+    (PYTORCH_JOBS, "job", {PODS: 2}, {"upstream": training_operator}),
+    (TRAIN_JOBS, "train_job", {JOBSETS: 1}, {"upstream": trainer, "upstream as released": released_trainer}),
+)
+"""Jobs, their template, what is there of each at the end of a burst, and who is compared with ours."""
 
 _MOMENT = "2026-11-26T12:00:00Z"
 POD_STATES: dict[str, Json] = {
