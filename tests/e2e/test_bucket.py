@@ -109,3 +109,7 @@ def test_what_the_jobs_credentials_do_not_find_or_may_not_do_creates_nothing(
     assert [job["metadata"]["name"] for job in cluster.get("trainjobs", "-n", namespace)["items"]] == ["train"]
     server.s3.put_object(Bucket="models", Key="runs/train/step-3/__0_0.distcp", Body=bytes(BYTES))
     assert run("--resume", "train")[0] == 0
+    for name in ("train", "train-2"):
+        assert cluster.shunter("delete", name, "-n", namespace, "--now").returncode == 0
+    assert run()[0] == 0, "a training of its own, not the next of that deleted job"
+    assert [job["metadata"]["name"] for job in cluster.get("trainjobs", "-n", namespace)["items"]] == ["train-2"]

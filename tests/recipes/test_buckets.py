@@ -18,7 +18,13 @@ from recipes.ranks import Ranks, logged
 from recipes.s3_servers import S3Server, moto, versitygw
 from shunter.errors import InputError
 from shunter.launch.checkpoints.bucket_access import require_bucket
-from shunter.launch.checkpoints.bucket_checkpoints import _s3_client, bucket_below, damage_in_bucket, refusal_of_s3
+from shunter.launch.checkpoints.bucket_checkpoints import (
+    _s3_client,
+    bucket_below,
+    damage_in_bucket,
+    names_in_bucket,
+    refusal_of_s3,
+)
 from shunter.launch.checkpoints.saved import SavedStep, saved_steps, steps_of
 from shunter.launch.options import Checkpoints
 
@@ -125,6 +131,25 @@ def test_a_place_of_fsspec_does_the_same(expected: dict[int, float], tmp_path: P
     found = steps_in_bucket(f"file://{tmp_path}/lm")
     assert found == [step for step in saved_steps(tmp_path / "lm") if step.size], "removed ones leave directories"
     assert [(step.step, step.is_complete) for step in found] == [(9, False), (8, True)]
+
+
+def test_the_jobs_of_which_a_bucket_has_anything_are_those_below_its_prefix(server: S3Server) -> None:
+    assert names_in_bucket("s3://models/runs", server.environment()) == set()
+    for key in ("runs/lm/step-4/.metadata", "runs/lm/step-6/a", "runs/train/x", "runs/file", "runs-2/other/x", "top/x"):
+        server.s3.put_object(Bucket="models", Key=key, Body=b"x")
+    assert names_in_bucket("s3://models/runs", server.environment()) == {"lm", "train"}
+    assert names_in_bucket("s3://models", server.environment()) == {"runs", "runs-2", "top"}
+    with pytest.raises(InputError, match="bucket does not exist"):
+        names_in_bucket("s3://nowhere/runs", server.environment())
+
+
+def test_a_password_in_the_address_of_a_server_is_not_repeated() -> None:
+    given = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": "http://me:hidden-word@127.0.0.1:1"}
+    refusal, doubt = refusal_of_s3("s3://models/runs", given, may_write=False)
+    assert (refusal, "127.0.0.1:1" in doubt, "hidden-word" in doubt) == ("", True, False)
+    with pytest.raises(InputError) as said:
+        names_in_bucket("s3://models/runs", given)
+    assert "hidden-word" not in said.value.message
 
 
 def test_why_a_bucket_cannot_be_listed_is_said_in_one_line(

@@ -20,13 +20,12 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.jobs.lookup import find
 from shunter.launch import option_texts
-from shunter.launch.checkpoints.saved import names_with_checkpoints
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import shown_bytes
 from shunter.launch.deleting import delete_and_wait
 from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.names import base_name, free_name
-from shunter.launch.objects import checkpoint_directory, launch
+from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.preparing import make_embedded_place, prepared, require_understood, secret_environment
 from shunter.launch.programs import program_of
@@ -123,13 +122,12 @@ async def submitted_again(target: Target, options: ProgramOptions, resource: Res
             f"--rerun {options.rerun} runs with the options of that job; {others[0]} cannot be given.",
             "Leave it out, or run the program itself.",
         )
-    directory = checkpoint_directory(job)
-    taken = names_with_checkpoints(directory if target.embedded is not None else "")
     run = tracked_run(job)
     if run is not None and mlflow_server.is_own(run.uri) and target.embedded is not None:
         job = with_uri(job, local_address(target, LOCAL))
         await start_local_server(target, run.uri)
-    made = await rerun(target.client, resource, job, name=options.name, taken=taken, notify=say)
+    is_here = target.embedded is not None
+    made = await rerun(target.client, resource, job, name=options.name, on_this_machine=is_here, notify=say)
     metadata, annotations = made["metadata"], annotations_of(made)
     title = object_title(resource.kind, metadata["namespace"], metadata["name"])
     if PROGRAM not in annotations:

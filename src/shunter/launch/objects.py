@@ -160,11 +160,6 @@ def stored_code(job: Json) -> StoredCode | None:
     return StoredCode(digest, count)
 
 
-def checkpoint_directory(job: Json) -> str:
-    """The directory of the node below which such a job keeps checkpoints; empty for a job that keeps them elsewhere."""
-    return str(checkpoint_volume(job).get("hostPath", {}).get("path", ""))
-
-
 def checkpoint_volume(job: Json) -> Json:
     """The volume of such a job's pods for checkpoints, with the `subPath` of its mount; empty for a job without one."""
     for pods in _patched_pods(job):

@@ -15,11 +15,8 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.launch import embedded, option_texts
 from shunter.launch.checkpoints.bucket_access import require_bucket
-from shunter.launch.checkpoints.saved import (
-    make_directory,
-    names_with_checkpoints,
-    with_checkpoints,
-)
+from shunter.launch.checkpoints.saved import make_directory, with_checkpoints
+from shunter.launch.checkpoints.used_names import used_names
 from shunter.launch.code.delivery import Code
 from shunter.launch.fabric import find_fabric, require_profile
 from shunter.launch.fabric import notes as fabric_notes
@@ -29,7 +26,7 @@ from shunter.launch.options import LaunchOptions
 from shunter.launch.programs import code_of, idle_reason
 from shunter.launch.resuming import require_resumable, with_resumed_place
 from shunter.launch.runtimes.choice import Runtime, find_runtime, require_embedded, require_startable
-from shunter.launch.submitting import secret_variables
+from shunter.launch.submitting import secret_variables, silent
 
 
 class PreparedJob(NamedTuple):
@@ -89,16 +86,14 @@ async def prepared(
     require_startable(chosen, options)
     options = await with_resumed_place(client, namespace, options, notify)
     options = with_checkpoints(options, namespace, None if target.embedded is None else target.embedded.checkpoints)
-    directory = options.checkpoints.directory if options.checkpoints is not None else ""
-    taken = names_with_checkpoints(directory)
-    if options.name in taken:
-        notify(f"checkpoints: {directory}/{options.name} exists, and the program may resume from it")
     require_free_paths(options, code, chosen)
     await require_queue(client, namespace, options)
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, options)
     await require_resumable(client, namespace, options)
     await require_bucket(client, namespace, options, may_write=is_started, notify=notify)
+    tell = silent if options.resume else notify  # it resumes on purpose, from a place of its own
+    taken = await used_names(client, namespace, options.checkpoints, options.environment, tell, name=options.name)
     if program.path and not is_in_image and (reason := idle_reason((root / program.path).read_bytes())):
         notify(f"warning: {program.path} {reason}")
     if options.fabric is not None:

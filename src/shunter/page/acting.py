@@ -16,8 +16,6 @@ from shunter.jobs.deletion import request_deletion
 from shunter.jobs.lookup import get_job, resource_of_kind
 from shunter.kube.client import Client
 from shunter.kube.errors import Conflict, Status
-from shunter.launch.checkpoints.saved import names_with_checkpoints
-from shunter.launch.objects import checkpoint_directory
 from shunter.launch.rerunning import rerun
 from shunter.operator.overview import job_state
 from shunter.operator.suspension import suspend_patch
@@ -76,10 +74,12 @@ async def _delete(viewer: Viewer, resource: Resource, job: Json) -> Answer:
 
 
 async def _rerun(viewer: Viewer, resource: Resource, job: Json) -> Answer:
-    taken = names_with_checkpoints(checkpoint_directory(job)) if viewer.page.is_embedded else set[str]()
-    made = (await rerun(viewer.client, resource, job, taken=taken))["metadata"]
+    notes: list[str] = []
+    again = await rerun(viewer.client, resource, job, on_this_machine=viewer.page.is_embedded, notify=notes.append)
+    made = again["metadata"]
     title = object_title(resource.kind, made["namespace"], made["name"])
-    return Answer(message=f"{title} was created.", url=f"/jobs/{made['namespace']}/{resource.kind}/{made['name']}")
+    message = " ".join((f"{title} was created.", *(f"{note[0].upper()}{note[1:]}." for note in notes)))
+    return Answer(message=message, url=f"/jobs/{made['namespace']}/{resource.kind}/{made['name']}")
 
 
 async def _patch(client: Client, resource: Resource, job: Json, *, suspend: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -86,6 +87,48 @@ async def test_at_the_timeout_a_job_that_never_ran_is_not_called_running_and_its
     assert await ended_by(now, client, TRAIN_JOBS, JOB, PipeDisplay()) is False
     first, *rest = [line.strip() for line in capsys.readouterr().err.splitlines()]
     assert (first, rest) == ("TrainJob team/train is Created and did not end within --timeout", shown)
+
+
+BACK_OFF = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s restarting failed container"}}
+LOOPS = {"name": "node", "state": BACK_OFF, "lastState": {"terminated": {"exitCode": 1}}, "restartCount": 3}
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        pytest.param(
+            LOOPS,
+            [
+                "CrashLoop: node-0: container node ends again and again with exit code 1",
+                f"TrainJob train keeps restarting; {REMAINDER.format('train')}",
+            ],
+            id="it waits to be restarted",
+        ),
+        pytest.param(
+            {**LOOPS, "state": {"waiting": {}}, "restartCount": 1},
+            [f"TrainJob train is still running; {REMAINDER.format('train')}"],
+            id="it has failed once",
+        ),
+    ],
+)
+async def test_at_the_timeout_a_job_that_has_failed_and_is_restarted_is_not_called_running_nor_unstarted(
+    status: Any, shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A container that waits for its next start was said never to have started."""
+    now = asyncio.get_running_loop().time()
+    pod = {**POD, "status": {"phase": "Running", "containerStatuses": [status]}}
+    client = Client(OneJob({"type": "MODIFIED", "object": JOB}, pods=[pod]))
+    assert await ended_by(now, client, TRAIN_JOBS, JOB, PipeDisplay()) is False
+    assert [line.strip() for line in capsys.readouterr().err.splitlines()][1:] == shown
+
+
+async def test_at_the_timeout_failures_that_are_over_are_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
+    failure = {"rank": 1, "pod": "p", "container": "node", "reason": "Error", "exitCode": 1, "time": "2026-01-01T00:00:00Z"}
+    failed = {**JOB, "status": {"rankFailures": {"count": 3, "last": [failure]}}}
+    now = asyncio.get_running_loop().time()
+    client = Client(OneJob({"type": "MODIFIED", "object": failed}, [failed]))
+    assert await ended_by(now, client, TRAIN_JOBS, failed, PipeDisplay()) is False
+    assert re.search(r"\n  failed before: 3 \(rank 1 exit code 1, .* ago\)\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from rich.text import Text
 
@@ -13,6 +14,7 @@ from shunter.api.resources import Resource
 from shunter.cli.output.console import errors, say
 from shunter.cli.output.diagnosed import diagnosed
 from shunter.cli.output.display import display
+from shunter.jobs.failure_record import cell, failure_record
 from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.outcome import Outcome, outcome
 from shunter.jobs.following.pipe_display import Display
@@ -58,6 +60,8 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
             say(f"  {follower.cause}")
         elif not follower.has_started:
             say(f"  no cause is known yet; look again: shunter describe {row.name} -n {row.namespace}")
+        if failures := cell(failure_record(follower.job), datetime.now(UTC)):
+            say(f"  failed before: {failures}")
         say(f"  {unended_text(follower)}")
         return False
     ended = await outcome(client, end, job, diagnosed)
@@ -66,7 +70,9 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
 
 
 def unended_text(follower: JobFollower) -> str:
-    """`remaining_text` of a job that is no longer followed: it runs, or has never run."""
+    """`remaining_text` of a job that is no longer followed: it runs, restarts again and again, or has never run."""
+    if follower.cause is not None and follower.cause.word == "CrashLoop":
+        return remaining_text(follower.job, "keeps restarting")
     return remaining_text(follower.job, "is still running" if follower.has_started else "has not started, and stays")
 
 

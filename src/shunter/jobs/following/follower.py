@@ -310,11 +310,11 @@ class JobFollower:
 
     @property
     def has_started(self) -> bool:
-        """Whether a container of the job has started, as far as its pods were read; else whether the job is Running. Containers
-        that the operator adds do not count."""
+        """Whether a container of the job has ever started, as far as its pods were read; else whether the job is Running.
+        Containers that the operator adds do not count."""
         if not self._pods:
             return overview(self._job).state in ("Running", "Restarting")
-        return any(any(started_containers(pod)) for pod in self._pods.values())
+        return any(any(started_containers(pod, ever=True)) for pod in self._pods.values())
 
     @property
     def job(self) -> Json:
@@ -341,11 +341,12 @@ class JobFollower:
             await asyncio.wait(ended, timeout=DRAIN_SECONDS)
 
 
-def started_containers(pod: Json) -> Iterator[Json]:
-    """The statuses of the containers and init containers that run or have ended, without those that the operator adds."""
+def started_containers(pod: Json, *, ever: bool = False) -> Iterator[Json]:
+    """The statuses of the containers and init containers that run or have ended, without those that the operator adds. With
+    `ever` also of those that wait to be restarted."""
     for container in container_statuses(pod):
-        state = container.get("state", {})
-        if ("running" in state or "terminated" in state) and container["name"] not in OPERATOR_CONTAINERS:
+        states = {*container.get("state", {}), *(container.get("lastState", {}) if ever else ())}
+        if states & {"running", "terminated"} and container["name"] not in OPERATOR_CONTAINERS:
             yield container
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
+from shunter.jobs.masking import masked
 from shunter.launch.checkpoints.location import ENDPOINT_VARIABLES, endpoint_of
 from shunter.launch.checkpoints.saved import COMPLETE, SavedStep, StoredFile, newest_damage, steps_of
 
@@ -46,9 +47,22 @@ def bucket_below(url: str, variables: Mapping[str, str] = NONE) -> Bucket:
     try:
         return _s3_bucket(url, variables) if url.startswith("s3://") else _fsspec_bucket(url)
     except ImportError as error:
-        packages = "boto3 is" if url.startswith("s3://") else "fsspec and the package of this store are"
-        raise InputError(f"{_sentence(error)}; to list it, {packages} required") from error
+        raise _package_missing(url, error) from error
     except Exception as error:  # of a library that may be any: no credentials, no right, no bucket, no server
+        raise InputError(_sentence(error)) from error
+
+
+def names_in_bucket(url: str, variables: Mapping[str, str]) -> set[str]:
+    """The first parts of the paths below an s3:// URL, which are the names of jobs, by the credentials of a job. InputError as of
+    `bucket_below`."""
+    try:
+        client = _s3_client(variables)
+        bucket, prefix = _bucket_and_prefix(url)
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
+        return {found["Prefix"].removeprefix(prefix).rstrip("/") for page in pages for found in page.get("CommonPrefixes", ())}
+    except ImportError as error:
+        raise _package_missing(url, error) from error
+    except Exception as error:
         raise InputError(_sentence(error)) from error
 
 
@@ -103,8 +117,15 @@ def has_keys(variables: Mapping[str, str]) -> bool:
     return all(variables.get(name) for name in KEYS[:2])
 
 
+def _package_missing(url: str, error: ImportError) -> InputError:
+    packages = "boto3 is" if url.startswith("s3://") else "fsspec and the package of this store are"
+    return InputError(f"{_sentence(error)}; to list it, {packages} required")
+
+
 def _sentence(error: Exception) -> str:
-    return textwrap.shorten(str(error) or type(error).__name__, LONGEST_REASON, placeholder=" ...").rstrip(".")
+    """In one line, without a password that an endpoint's address holds."""
+    text = masked(str(error), ()) or type(error).__name__
+    return textwrap.shorten(text, LONGEST_REASON, placeholder=" ...").rstrip(".")
 
 
 def _s3_client(variables: Mapping[str, str]) -> Any:

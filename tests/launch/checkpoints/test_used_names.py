@@ -1,0 +1,97 @@
+"""A new job gets no name by which it would find another job's checkpoints. Buckets are in tests/recipes/test_buckets.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shunter.api.meta import Json
+from shunter.api.resources import SECRETS, TRAIN_JOBS
+from shunter.errors import InputError
+from shunter.launch.checkpoints import used_names as module
+from shunter.launch.checkpoints.used_names import used_names
+from shunter.launch.code.delivery import MountedCode
+from shunter.launch.objects import launch
+from shunter.launch.options import Checkpoints, LaunchOptions, Program
+from shunter.launch.rerunning import rerun
+from shunter.launch.runtimes.choice import Runtime
+from stored_objects import StoredObjects
+
+BUCKET = Checkpoints(url="s3://models/runs")
+SECRET: Json = {"metadata": {"name": "s3", "namespace": "team"}, "data": {"KEY": "a2V5", "SECRET": "c2VjcmV0"}}
+KEYS = tuple(
+    {"name": name, "valueFrom": {"secretKeyRef": {"name": "s3", "key": key}}}
+    for name, key in {"AWS_ACCESS_KEY_ID": "KEY", "AWS_SECRET_ACCESS_KEY": "SECRET"}.items()
+)
+
+
+async def used(place: Checkpoints | None, environment: tuple[Json, ...] = (), name: str = "") -> tuple[set[str], list[str]]:
+    said: list[str] = []
+    client = StoredObjects((SECRETS, SECRET)).client
+    return await used_names(client, "team", place, environment, said.append, name=name), said
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Has checkpoints of `train`; what it was asked with."""
+    asked: dict[str, str] = {}
+
+    def names(url: str, variables: dict[str, str]) -> set[str]:
+        asked.update(variables, url=url)
+        return {"train"}
+
+    monkeypatch.setattr(module, "names_in_bucket", names)
+    return asked
+
+
+async def test_names_in_a_directory_and_in_a_bucket_are_known_and_a_given_one_of_them_is_mentioned(
+    tmp_path: Path, bucket: dict[str, str]
+) -> None:
+    (tmp_path / "train/step-1").mkdir(parents=True)
+    directory = Checkpoints(directory=str(tmp_path))
+    assert await used(None) == (set(), [])
+    assert await used(directory) == ({"train"}, [])
+    assert await used(BUCKET, KEYS) == ({"train"}, [])
+    assert bucket == {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "url": "s3://models/runs"}
+    for place, title in ((directory, str(tmp_path)), (BUCKET, "s3://models/runs")):
+        expected = [f"checkpoints: {title}/train exists, and the program may resume from it"]
+        assert await used(place, KEYS, "train") == ({"train"}, expected)
+        assert await used(place, KEYS, "other") == ({"train"}, [])
+
+
+@pytest.mark.parametrize(
+    ("place", "environment", "title"),
+    [
+        pytest.param(Checkpoints(claim="runs", inside="a"), (), "claim runs below a", id="a claim"),
+        pytest.param(BUCKET, (), "s3://models/runs", id="a bucket of which only the pods have the keys"),
+        pytest.param(Checkpoints(url="gs://models/runs"), KEYS, "gs://models/runs", id="a bucket of another store"),
+    ],
+)
+async def test_where_names_are_not_known_it_is_said(place: Checkpoints, environment: tuple[Json, ...], title: str) -> None:
+    unknown = f"checkpoints: not checked whether a deleted job of the same name has checkpoints in {title}"
+    assert await used(place, environment) == (set(), [f"{unknown}; the program may resume from them"])
+
+
+async def test_a_bucket_that_cannot_be_listed_is_not_taken_for_an_empty_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> set[str]:
+        raise InputError("AccessDenied")
+
+    monkeypatch.setattr(module, "names_in_bucket", refuse)
+    found, (said,) = await used(BUCKET, KEYS)
+    assert (found, "in s3://models/runs (AccessDenied); the program may resume from them" in said) == (set(), True)
+
+
+async def test_a_rerun_gets_no_name_of_a_deleted_job_with_checkpoints_in_its_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It starts from the beginning, in a place of its own."""
+    monkeypatch.setattr(module, "names_in_bucket", lambda url, variables: {"train", "train-2"})
+    options = LaunchOptions(program=Program(path="train.py"), checkpoints=BUCKET, environment=KEYS)
+    first = launch(options, MountedCode("/src"), Runtime("torch", "torch"), name="train", namespace="team")[-1]
+    objects = StoredObjects((SECRETS, SECRET), (TRAIN_JOBS, first))
+    said: list[str] = []
+    again = await rerun(objects.client, TRAIN_JOBS, first, notify=said.append)
+    assert (again["metadata"]["name"], said) == ("train-3", [])
+    named = await rerun(objects.client, TRAIN_JOBS, first, name="train-2", notify=said.append)
+    assert named["metadata"]["name"] == "train-2"
+    assert said == ["checkpoints: s3://models/runs/train-2 exists, and the program may resume from it"]
