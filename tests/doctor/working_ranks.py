@@ -12,7 +12,7 @@ from doctor.evidences import log, pod, runs, seen
 from job_evidence import NOW, v1_job
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Frame, Log, Process, Sample
-from shunter.doctor.verdicts import Verdict
+from shunter.doctor.verdicts import Report, Verdict
 
 SECONDS = 5.0
 
@@ -70,6 +70,11 @@ WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
 
 
 def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: float = 400.0) -> list[Verdict]:
+    """The verdicts of `report`."""
+    return list(report(*works, silent=silent, logs=logs, age=age).verdicts)
+
+
+def report(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: float = 400.0) -> Report:
     """`age`: seconds since the ranks started."""
     samples = tuple(
         Sample(
@@ -87,4 +92,4 @@ def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: flo
         or tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=silent, every=0.2) for rank in range(len(works))),
         samples=samples,
     )
-    return list(diagnose(evidence, NOW).verdicts)
+    return diagnose(evidence, NOW)

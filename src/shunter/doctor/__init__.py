@@ -9,6 +9,7 @@
 
 lines.py, endings.py              what log lines are (errors, warnings, ranks); how containers ended
 waiting.py, stacks.py             what each rank does by two samples of its stacks; stacks as values
+early.py                          ranks that rest, too soon after their start for a verdict
 rank_texts.py                     where a rank stands, and in which call it waits, in words
 places.py, launcher.py            which ranks are in which pod; whether the launcher of an MPI job is a node
 job_lookup.py, jobsets.py         which job is meant; JobSets without a TrainJob

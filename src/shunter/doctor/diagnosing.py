@@ -8,6 +8,7 @@ from datetime import datetime
 
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
+from shunter.doctor.early import too_early
 from shunter.doctor.evidence import Evidence, Missing
 from shunter.doctor.places import rank_count
 from shunter.doctor.redaction import masked_verdicts
@@ -32,13 +33,14 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
     kept = [verdict for rule, verdict in found if not _is_explained(rule, verdict, explained, again)]
     kept.sort(key=lambda verdict: CONFIDENCES.index(verdict.confidence))
     row = case.overview
+    unknown = None if kept else too_early(case)
     return Report(
         job=row.title,
         state=row.state,
         ranks=rank_count(case.job, case.ranks, case.jobset, case.hosts, case.pods),
         at=now,
         verdicts=masked_verdicts(kept, evidence),
-        not_checked=_not_checked(case, rules),
+        not_checked=(*_not_checked(case, rules), *([unknown] if unknown else [])),
         is_well=row.state == "Succeeded" or (row.state != "Failed" and case.runs_in_full),
         failures=cell(failure_record(case.job), now),
         seconds=Seconds(rules=time.perf_counter() - started),

@@ -338,6 +338,12 @@ def writes_at_pace(case: Case) -> bool:
     return silence is not None and silence < _least_silence(gap)
 
 
+def is_silent(case: Case) -> bool:
+    """Whether no rank wrote a line between the samples, nor writes lines at a known pace."""
+    silence, gap = quiet(case, case.now)
+    return not wrote_between_samples(case) and (silence is None or gap is None or silence >= _least_silence(gap))
+
+
 def _least_silence(gap: float | None) -> float:
     """Seconds that logs must be silent to count, by the median gap between lines."""
     return max(LEAST_SILENCE, QUIET_GAPS * (gap or 0))
