@@ -17,6 +17,11 @@ SHOWN = {
     "JSON": f'{{"access_token": "{SECRET}", "step": 3}}',
     "a Python dictionary": f"{{'secret': '{SECRET}'}}",
     "an option": f"train.py --api-key {SECRET} --lr 1",
+    "an option within a command": f"bash -c 'train.py --api-key {SECRET}' x",
+    "an assignment in an option": f"--env=HF_TOKEN={SECRET}",
+    "JSON in a text": f'"{{\\"access_token\\": \\"{SECRET}\\"}}"',
+    "a presigned address": "https://b.s3.amazonaws.com/k?X-Amz-Date=1&X-Amz-Signature=s3cr3tvalue-of&x=1",
+    "a password with a dollar": f"password=$6$s3cr3t${SECRET}",
     "an address with a password": f"mlflow at https://me:{SECRET.replace('/', '')}@mlflow.example.org",
     "a bearer": f"Authorization: Bearer {SECRET}",
     "basic": f"authorization: basic {SECRET}",
@@ -59,6 +64,9 @@ def test_a_private_key_is_hidden_even_in_part(text: str) -> None:
     [
         "tokens/s: 5012",
         "tokenizer: bert-base",
+        "{'loss': 0.5, 'mean_token_accuracy': 0.85, 'use_auth_token': True}",
+        "jwt.InvalidTokenError: not enough segments",
+        "token=$1 --pad-token [PAD] --max-tokens 4096",
         "KeyError: 'DATASET'",
         "export HF_TOKEN=$TOKEN",
         "token: ${HF_TOKEN}",
@@ -69,7 +77,20 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert masked_log(text, ()) == text
 
 
-@pytest.mark.parametrize("text", ["token" * 20000, "-" * 100000, "a=" * 50000, "password " * 20000, "x" * 10 + ":" * 100000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token" * 20000,
+        "-" * 100000,
+        "a=" * 50000,
+        "password " * 20000,
+        "x" * 10 + ":" * 100000,
+        "token='" * 20000,
+        'token="' * 20001,
+        "token: " * 30000,
+        "a-token" * 20000 + "=",
+    ],
+)
 def test_a_long_line_takes_no_long_time(text: str) -> None:
     begun = time.process_time()
     masked_log(text, ())

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.meta import Json
+from shunter.api.meta import LAST_APPLIED, Json
 from shunter.doctor.evidence import Evidence, Sample
 from shunter.doctor.verdicts import Verdict
-from shunter.jobs.masking import HIDDEN, SHORTEST, credentials, is_credential, masked, masked_log
+from shunter.jobs.masking import HIDDEN, SHORTEST, credentials, masked_log, named_values
+from shunter.jobs.secret_names import is_credential
 
-NOISE = ("managedFields", "kubectl.kubernetes.io/last-applied-configuration")
+NOISE = ("managedFields", LAST_APPLIED)
 OBJECTS = ("job", "pods", "events", "children", "workloads", "nodes", "neighbours", "claims", "policies")
 """The fields of evidence that hold objects of the API server."""
 
@@ -47,7 +48,7 @@ def masked_verdicts(verdicts: Sequence[Verdict], evidence: Evidence) -> tuple[Ve
     # Ranks that wait for another have the same texts.
     @cache
     def hidden(text: str) -> str:
-        return masked(text, known)
+        return masked_log(text, known)
 
     return tuple(
         msgspec.structs.replace(
@@ -61,9 +62,9 @@ def masked_verdicts(verdicts: Sequence[Verdict], evidence: Evidence) -> tuple[Ve
 
 
 def _known(evidence: Evidence, secrets: Collection[str]) -> set[str]:
-    """Credentials by value: those of Secrets, also line by line, and those in fields and variables of the objects."""
-    known = credentials([evidence.job, *evidence.pods, *evidence.children])
-    for value in secrets:
+    """Credentials by value, also line by line: those of Secrets, and those in fields and variables of the objects."""
+    known = set[str]()
+    for value in (*credentials([evidence.job, *evidence.pods, *evidence.children]), *secrets):
         known.update(part for part in (value, *value.splitlines()) if len(part) >= SHORTEST)
     return known
 
@@ -80,7 +81,8 @@ def _walked(value: Any, hidden: Callable[[str], str]) -> Any:
 
 def _object(value: Json, hidden: Callable[[str], str]) -> Json:
     found = {name: _walked(part, hidden) for name, part in value.items() if name not in NOISE}
-    name, given = value.get("name"), value.get("value")
-    if isinstance(name, str) and isinstance(given, str) and is_credential(name, given):
-        found["value"] = HIDDEN
+    texts = [field for field, part in value.items() if isinstance(part, str)]
+    for field, (name, given) in zip(texts, named_values(value), strict=True):
+        if field in found and is_credential(name, given):
+            found[field] = HIDDEN
     return found

@@ -13,27 +13,21 @@ from typing import Any
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
+from shunter.jobs.secret_names import holds_secret, is_concealed, is_credential, names_secret
 
 HIDDEN = "***"
 SHORTEST = 6
 """Values of at least so many characters are masked wherever they occur: shorter ones, as `true` and `4096`, are ordinary
 words."""
 
-_NAMED = (
-    r"(?:token|secret|password|passwd|passphrase|credential"
-    r"|(?:api|access|private|account|storage|encryption|kaggle)[_-]?key)"
-)
-_NAME = late_pattern(_NAMED, re.IGNORECASE)
-# A tokenizer is not a token, and many jobs name one.
-_NO_TOKENIZER = late_pattern(rf"(?!tokeniz){_NAMED}", re.IGNORECASE)
 _FLAG = late_pattern(r"--?[\w.-]+")
-_REFERENCE = r"(?!\\?[\"']{0,2}\$[\w({])"
-_VALUE = r"""(\\"(?:(?!\\").)*\\"|"[^"]*"|''[^']+''|'[^']*'|(?:[^\s"',\]}]|,(?=\S))+)"""
+_REFERENCE = r"(?!\\?[\"']{0,2}\$(?:[A-Za-z_({]|\d\b(?!\$)))"
+_VALUE = late_pattern(_REFERENCE + r"""(\\"(?:(?!\\").)*\\"|"[^"]*"|''[^']+''|'[^']*'|(?:\\*["'])?(?:[^\s"',\]}]|,(?=\S))+)""")
 _IN_ADDRESS = late_pattern(r"(://[^/\s:@]*:)(?!\$[\w({])([^/\s@]+)(?=@)")
 # Names are matched separately, so that the time is linear in the length of the text.
-_ASSIGNED = late_pattern(rf"(?<![\w.-])([\w.-]+=){_REFERENCE}{_VALUE}")
-_FOLLOWING = late_pattern(rf"(?<![\w.-])(--?\w[\w.-]*[ \t]+){_REFERENCE}(?!-){_VALUE}")
-
+_ARGUMENT = r"([\w.-]++)=|(--?\w[\w.-]*+)[ \t]++(?!-)"
+_ARGUMENTS = late_pattern(rf"(?<![\w.-])(?:{_ARGUMENT})")
+_LABELS = late_pattern(rf"""(?<![\w.-])(?:{_ARGUMENT}|([\w.-]++)(?:\\*["']){{0,2}}[ \t]*+[:=][ \t]*+)""")
 
 _SHAPES = late_pattern(
     r"\bhf_[A-Za-z0-9_]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
@@ -44,10 +38,8 @@ _SCHEME = late_pattern(r"\b((?:bearer|basic)[ \t]+)(?!\$[\w({])([\w.~+/-]{6,}=*)
 _USER_IN_ADDRESS = late_pattern(r"(\bhttps?://)(?!\$[\w({])([^/\s:@]{8,})(?=@)")
 _PRIVATE_KEY = late_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _END_OF_PRIVATE_KEY = late_pattern(r"(?:^.*[A-Za-z0-9+/=]{16,}[ \t]*\n)*^.*-----END [A-Z ]*PRIVATE KEY-----", re.MULTILINE)
-_LABELLED = late_pattern(
-    rf"""((?!tokens|tokeniz){_NAMED}[\w.-]{{0,40}}["']{{0,2}}[ \t]*[:=][ \t]*){_REFERENCE}{_VALUE}""",
-    re.IGNORECASE,
-)
+_SIGNATURE = late_pattern(r"([?&](?:X-(?:Amz|Goog)-Signature|sig)=)[^&\s\"']+", re.IGNORECASE)
+"""Of an address that lets everyone who has it read or write (presigned by S3 or Google, a shared access signature of Azure)."""
 
 
 def credentials(value: Any) -> set[str]:
@@ -55,40 +47,70 @@ def credentials(value: Any) -> set[str]:
     found, seen = set[str](), set[str]()
     for part in _parts(value):
         if isinstance(part, dict):
-            name, content = part.get("name"), part.get("value")
-            if isinstance(name, str) and isinstance(content, str) and _NO_TOKENIZER.search(name) and is_credential(name, content):
-                found.add(content)
+            found.update(given for name, given in named_values(part) if is_credential(name, given))
         elif isinstance(part, list):
             found.update(after for flag, after in _pairs(part) if is_flag(flag) and may_follow(after))
         elif part not in seen:
             seen.add(part)  # Pods of a job repeat nearly all of their texts.
-            matches = (match for pattern in (_ASSIGNED, _FOLLOWING) for match in pattern.finditer(part))
-            found.update(match[2].strip("\\\"'") for match in matches if _NO_TOKENIZER.search(match[1]))
+            found.update(part[start:end].strip("\\\"'") for start, end in _spans(part, _ARGUMENTS))
             found.update(match[2] for match in _IN_ADDRESS.finditer(part))
     return found - {""}
 
 
+def named_values(fields: Json) -> Iterator[tuple[str, str]]:
+    """The texts in an object, each with its name: that of its field, or of a variable (`{name: HF_TOKEN, value: ...}`)."""
+    name = fields.get("name")
+    for field, given in fields.items():
+        if isinstance(given, str):
+            yield (name if field == "value" and isinstance(name, str) else field), given
+
+
 def masked(text: str, secrets: Collection[str]) -> str:
     """A message, or another text that is not a manifest, without credentials; `secrets` are those of its job."""
-    for value in sorted((value for value in secrets if len(value) >= SHORTEST), key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-    text = _IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
-    text = _USER_IN_ADDRESS.sub(rf"\1{HIDDEN}", text)
-    text = _SCHEME.sub(rf"\1{HIDDEN}", _SHAPES.sub(HIDDEN, text))
-    return _FOLLOWING.sub(_hidden, _ASSIGNED.sub(_hidden, text)) if names_credential(text) else text
+    return _without_named(_without_forms(text, secrets), _ARGUMENTS)
 
 
 def masked_log(text: str, secrets: Collection[str]) -> str:
-    """Lines of a log, or a command line, without credentials; also masks `token: value` and private keys."""
+    """Lines of a log, or a command line, without credentials; also masks `token: value`."""
+    return _without_named(_without_forms(text, secrets), _LABELS)
+
+
+def has_password(value: str) -> bool:
+    """Whether a text contains an address with a password (`redis://:PASSWORD@host`)."""
+    return _IN_ADDRESS.search(value) is not None
+
+
+def _without_forms(text: str, secrets: Collection[str]) -> str:
+    """Without values that are known, and those that are recognized by where they stand or how they look."""
+    for value in sorted((value for value in secrets if len(value) >= SHORTEST), key=len, reverse=True):
+        text = text.replace(value, HIDDEN)
     if "PRIVATE KEY-----" in text:
         text = _END_OF_PRIVATE_KEY.sub(HIDDEN, _PRIVATE_KEY.sub(HIDDEN, text))
-    text = masked(text, secrets)
-    return _LABELLED.sub(rf"\1{HIDDEN}", text) if names_credential(text) else text
+    for pattern in (_IN_ADDRESS, _USER_IN_ADDRESS, _SIGNATURE):
+        text = pattern.sub(rf"\1{HIDDEN}", text)
+    return _SCHEME.sub(rf"\1{HIDDEN}", _SHAPES.sub(HIDDEN, text))
 
 
-def names_credential(text: str) -> bool:
-    """Whether a text names something that may be a credential."""
-    return _NAME.search(text) is not None
+def _without_named(text: str, names: re.Pattern[str]) -> str:
+    parts, last = [], 0
+    for start, end in _spans(text, names):
+        parts += [text[last:start], HIDDEN]
+        last = end
+    return "".join((*parts, text[last:]))
+
+
+def _spans(text: str, names: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where the values of names that hold secrets stand, in order. A name within another's value counts too, as in
+    `--env=HF_TOKEN=...` and `bash -c '... --token ...'`."""
+    if not names_secret(text):
+        return
+    end = 0
+    for match in names.finditer(text):
+        if match.start() < end or not holds_secret(match[match.lastindex or 0]):
+            continue
+        if (value := _VALUE.match(text, match.end())) and is_concealed(value[1].strip("\\\"'")):
+            end = value.end()
+            yield value.span(1)
 
 
 def _parts(value: Any) -> Iterator[Json | list[Any] | str]:
@@ -112,25 +134,11 @@ def _pairs(items: list[Any]) -> Iterator[tuple[str, str]]:
             yield flag, after
 
 
-def _hidden(match: re.Match[str]) -> str:
-    return f"{match[1]}{HIDDEN}" if _NO_TOKENIZER.search(match[1]) else match[0]
-
-
 def is_flag(text: str) -> bool:
     """Whether this is an option such as `--hf-token`, whose next word is a credential; False for `--hf-token=VALUE`."""
-    return _FLAG.fullmatch(text) is not None and _NO_TOKENIZER.search(text) is not None
-
-
-def is_credential(name: str, value: str) -> bool:
-    """Whether a variable of this name has a credential as its value: False if the value is empty or a reference such as
-    `$HF_TOKEN`. A name with `tokenizer` counts as one with `token`."""
-    return bool(_NAME.search(name)) and bool(value) and not _is_reference(value)
+    return _FLAG.fullmatch(text) is not None and holds_secret(text)
 
 
 def may_follow(value: str) -> bool:
-    """Whether a word can be the value, to be masked, of the option before it: not empty, not an option, not `$HF_TOKEN`."""
-    return bool(value) and not value.startswith("-") and not _is_reference(value)
-
-
-def _is_reference(value: str) -> bool:
-    return re.fullmatch(r"\$(\w+|\{\w+\}|\(\w+\))", value) is not None
+    """Whether a word can be the value, to be masked, of the option before it: not another option, not `$HF_TOKEN`."""
+    return not value.startswith("-") and is_concealed(value)

@@ -19,7 +19,7 @@ objects.py, mounts.py             the objects; what pods mount. Arguments keep `
 names.py                          the name of a job that was given none; the names of its earlier runs
 runtimes/, checkpoints/           the runtime that a program starts from; where checkpoints go
 fabric.py, fabric_objects.py      the fast network: profile and devices; in objects
-tracking.py, secret_names.py      MLflow's variables; variables that hold secrets
+tracking.py, open_secrets.py      MLflow's variables; variables whose secrets would stand in the job
 preparing.py, submitting.py       options completed by what a cluster says; the writes, with a kill possible between any two
 named_objects.py, embedded.py     refused: objects that are missing; options without effect on the embedded cluster
 running.py                        `run`

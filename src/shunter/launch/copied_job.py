@@ -6,7 +6,7 @@ import copy
 from collections.abc import Collection
 
 from shunter.api.batch import JOB_LABELS
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import LAST_APPLIED, Json, annotations_of
 from shunter.api.ownership import MARKS
 from shunter.api.trainer.trainjob import MANAGED_BY_US
 from shunter.launch.marks import PROGRAM, RERUN_OF
@@ -17,7 +17,7 @@ from shunter.operator.overview import is_v2, run_policy
 _TOOL_MARKS = (*MARKS["labels"], *MARKS["annotations"], "app.kubernetes.io/managed-by")
 """A tool takes an object with its marks for its own, and would remove a copy."""
 _OF_THE_OBJECT = (
-    "kubectl.kubernetes.io/last-applied-configuration",
+    LAST_APPLIED,
     "kueue.x-k8s.io/prebuilt-workload-name",
     "migrate.shunter.dev/",
     "shunter.dev/",

@@ -21,7 +21,7 @@ from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.argument_types import require_types
 from shunter.errors import InputError
 from shunter.launch.fabric import Fabric
-from shunter.launch.secret_names import require_no_secrets
+from shunter.launch.open_secrets import require_no_secrets
 from shunter.launch.tracking import Tracking, require_given_uri
 
 GRACE_SECONDS = 120

@@ -6,8 +6,8 @@ import hashlib
 
 import msgspec
 
-from shunter.api.meta import Json
-from shunter.migrate.conversion.rules.metadata import LAST_APPLIED, OF_THE_CLUSTER
+from shunter.api.meta import LAST_APPLIED, Json
+from shunter.migrate.conversion.rules.metadata import OF_THE_CLUSTER
 from shunter.operator.overview import is_v2
 
 _BOUND_TO_THE_PAST = ("ownerReferences", "finalizers")

@@ -70,6 +70,11 @@ HIDDEN = {
         f"[--tracking=https://me:{SECRET}@mlflow.example.org/x]",
         f"[{{name: STORE, value: 'redis://:{SECRET}@store'}}]",
     ),
+    "a text for a shell that a shell gets": (f"\n            - bash -c 'python train.py --api-key {SECRET} --lr 1'", "[]"),
+    "a variable that an option gives": (f'["--env=HF_TOKEN={SECRET}"]', "[]"),
+    "an account's connection": ("[]", f"[{{name: AZURE_STORAGE_CONNECTION_STRING, value: 'AccountName=a;AccountKey={SECRET}'}}]"),
+    "a connection as an argument": (f'["--store=AccountName=a;AccountKey={SECRET}"]', "[]"),
+    "a field": ("[]", "[]\n            securityContext: {apiToken: '" + SECRET + "'}"),
     "twice": (f"[--run={SECRET}]", f"\n            - name: HF_TOKEN\n              value: {SECRET}  # {SECRET}"),
 }
 
@@ -97,6 +102,10 @@ SHOWN = {
     "an address that refers to a password": ('["--db=postgres://me:$(PW)@db:5432/x"]', "[]"),
     "a key that sorts": ("[--sort-key=loss, --keys=1]", "[{name: KEYBOARD, value: german}]"),
     "a tokenizer": ("[--tokenizer=bert-base, --tokenizer, bert]", "[{name: LR, value: '3'}]"),
+    "what counts tokens": (
+        "[--max-tokens, '4096']",
+        "[{name: TOKENIZERS_PARALLELISM, value: 'false'}, {name: PAD_TOKEN, value: pad}]",
+    ),
     "a flag without a value": ("[--use-auth-token, --epochs=3]", "[]"),
 }
 
@@ -111,8 +120,8 @@ def test_what_is_no_credential_is_shown(case: tuple[str, str]) -> None:
 
 
 def test_short_values_are_hidden_where_they_stand_alone() -> None:
-    text = job("[--verbose=false]", "[{name: TOKENIZERS_PARALLELISM, value: 'false'}, {name: MAX_TOKENS, value: '3'}]")
-    assert masked_manifest(text, credentials(yaml.safe_load(text))) == text.replace("'false'", "***").replace("'3'", "***")
+    text = job("[--verbose=false]", "[{name: DB_PASSWORD, value: 'fal'}, {name: API_TOKEN, value: '3'}]")
+    assert masked_manifest(text, credentials(yaml.safe_load(text))) == text.replace("'fal'", "***").replace("'3'", "***")
 
 
 def test_a_credential_that_only_its_shape_tells_is_hidden() -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import LAST_APPLIED, Json, annotations_of
 from shunter.cluster.apiserver.apply.compare import applied_fields, changes
 from shunter.cluster.apiserver.apply.field_set import FieldSet, difference
 from shunter.cluster.apiserver.apply.fields import FieldTree
 from shunter.cluster.apiserver.apply.typed import misfits
 
 MANAGER = "kubectl"
-ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def fields_of_last_apply(live: Json, *, tree: FieldTree, api_version: str) -> FieldSet:
@@ -37,12 +36,12 @@ def with_current_annotation(obj: Json, applied: Json) -> Json:
     recorded = applied
     metadata = applied.get("metadata") or {}
     if metadata.get("annotations") is not None:
-        annotations = {name: value for name, value in metadata["annotations"].items() if name != ANNOTATION}
+        annotations = {name: value for name, value in metadata["annotations"].items() if name != LAST_APPLIED}
         recorded = {**applied, "metadata": {**metadata, "annotations": annotations}}
     text = msgspec.json.encode(recorded, order="sorted").decode() + "\n"
     live = obj["metadata"]
-    return {**obj, "metadata": {**live, "annotations": {**live["annotations"], ANNOTATION: text}}}
+    return {**obj, "metadata": {**live, "annotations": {**live["annotations"], LAST_APPLIED: text}}}
 
 
 def _annotation(obj: Json) -> str:
-    return annotations_of(obj).get(ANNOTATION) or ""
+    return annotations_of(obj).get(LAST_APPLIED) or ""

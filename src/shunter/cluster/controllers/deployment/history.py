@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shunter.api.apps import Deployment, ReplicaSet
 from shunter.api.formats.digits import whole_number
-from shunter.api.meta import Json, ObjectMeta
+from shunter.api.meta import LAST_APPLIED, Json, ObjectMeta
 from shunter.cluster.controllers.deployment.bounds import max_surge
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -17,7 +17,7 @@ DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 TEMPLATE_HASH = "pod-template-hash"
 _NOT_COPIED = (
-    "kubectl.kubernetes.io/last-applied-configuration",
+    LAST_APPLIED,
     "deprecated.deployment.rollback.to",
     REVISION,
     REVISION_HISTORY,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from shunter.api.meta import LAST_APPLIED
 from shunter.api.ownership import MARKS
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.scheduling.podgroups import VOLCANO_QUEUE
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 OF_THE_CLUSTER = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
     "managedFields",

@@ -12,13 +12,12 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from shunter.api.meta import Json, annotations_of
+from shunter.api.meta import LAST_APPLIED, Json, annotations_of
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.conversion.one_job import Conversion, runtime_name
 from shunter.migrate.conversion.provenance import GENERATOR, PREFIX
-from shunter.migrate.conversion.rules.metadata import LAST_APPLIED
 from shunter.migrate.conversion.rules.pods.environment import references
 from shunter.migrate.conversion.sharing.on_runtime import on_runtime
 from shunter.migrate.conversion.sharing.parts import TRAINER, Part, Parts, RuntimeParts, put_together, taken_apart

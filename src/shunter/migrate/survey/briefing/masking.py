@@ -8,14 +8,15 @@ from itertools import pairwise
 import yaml
 
 from shunter.api.yaml import Loader
-from shunter.jobs.masking import HIDDEN, is_credential, is_flag, masked, may_follow, names_credential
+from shunter.jobs.masking import HIDDEN, is_flag, masked, may_follow, named_values
+from shunter.jobs.secret_names import is_credential, names_secret
 from shunter.migrate.conversion.source.yaml_nodes import nodes
 
 
 def masked_manifest(text: str, secrets: Collection[str]) -> str:
     """A manifest without credentials, by name, address and shape, else as it stands. yaml.YAMLError when it names credentials and
     is not YAML by itself."""
-    node = yaml.compose(text, Loader) if secrets or names_credential(text) else None
+    node = yaml.compose(text, Loader) if secrets or names_secret(text) else None
     for start, end in sorted(_spans(node), reverse=True) if node is not None else ():
         text = text[:start] + HIDDEN + text[start + len(text[start:end].rstrip()) :]
     return masked(text, secrets)
@@ -27,9 +28,10 @@ def _spans(root: yaml.Node) -> set[tuple[int, int]]:
     for node in nodes(root, keys=True):
         if isinstance(node, yaml.MappingNode):
             fields = {key.value: value for key, value in node.value if isinstance(value, yaml.ScalarNode)}
-            name, given = fields.get("name"), fields.get("value")
-            if name is not None and given is not None and is_credential(name.value, given.value):
-                found.add((given.start_mark.index, given.end_mark.index))
+            named = named_values({field: value.value for field, value in fields.items()})
+            for (name, given), scalar in zip(named, fields.values(), strict=True):
+                if is_credential(name, given):
+                    found.add((scalar.start_mark.index, scalar.end_mark.index))
         elif isinstance(node, yaml.SequenceNode):
             for flag, after in pairwise(node.value):
                 if not (isinstance(flag, yaml.ScalarNode) and isinstance(after, yaml.ScalarNode)):
