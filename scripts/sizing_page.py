@@ -73,7 +73,7 @@ def hit_rate() -> str:
         [(name, str(verdicts[name, True]), str(verdicts[name, False])) for name in ("fits", "tight", "no", "unknown")],
     )
     lines = [
-        f"Of {len(fits)} trainings that `shunter size` says fit, {ran} ran; on {fitted} of them the formulas were made.",
+        f"Of {len(fits)} training runs that `shunter size` says fit, {ran} ran; on {fitted} of them the formulas were made.",
         f"Only {out} of the [measurements](sizing-accuracy.md#measurements) ran out of memory: people publish what ran,",
         "so this rate is flattering.",
         f"Of {len(held_out)} measurements on which the formulas were not fitted, {within} lie within the band;",

@@ -80,7 +80,7 @@ WRONG = {
     "no time between two samples": (("doctor", "j", "--sample", "0"), 2, "--sample is 0; it must be more than 0 and at most 600"),
     "an empty option of another verb": (("size", "Llama-3.1-8B", "--on", ""), 2, "--on is empty, as when a variable"),
     "an empty name of a cluster": (("delete", "j", "--context", ""), 2, "--context is empty, as when a variable of the shell"),
-    "an empty argument": (("checkpoints", ""), 2, "JOB is empty, as when a variable of the shell is not set.\n       Give it"),
+    "an empty argument": (("checkpoints", ""), 2, "JOB is empty; perhaps a shell variable is not set.\n       Give it"),
     "an option that is nearly one": (("run", "train.py", "--node", "2"), 2, "no option --node.\n       Did you mean --nodes?"),
     "an option of the program itself": (
         ("run", "train.py", "--steps", "20"),
@@ -108,22 +108,22 @@ WRONG = {
     "an option that is needed": (
         ("scale", "j"),
         2,
-        "error: --nodes is missing.\n       See how it is written: ",
+        "error: --nodes is missing.\n       See the usage: ",
     ),
     "an argument that is needed": (
         ("delete",),
         2,
-        "error: JOB is missing.\n       See how it is written: ",
+        "error: JOB is missing.\n       See the usage: ",
     ),
     "an option without its value": (
         ("run", "train.py", "--nodes"),
         2,
-        "error: --nodes needs a value.\n       See how it is written: ",
+        "error: --nodes needs a value.\n       See the usage: ",
     ),
     "an argument too many": (
         ("checkpoints", "a", "b"),
         2,
-        "error: unexpected extra argument(s) (b).\n       See how it is written: ",
+        "error: unexpected extra argument(s) (b).\n       See the usage: ",
     ),
     "an argument that is needed, of a command of a group": (("images", "add"), 2, "error: IMAGE is missing.\n"),
     "GPUs that are no number": (

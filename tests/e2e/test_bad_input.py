@@ -48,7 +48,7 @@ REFUSED = {
     ),
     "kind of an operator that is not there": (
         json.dumps({"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": {"name": "x"}}),
-        "The Prometheus operator brings it, which this cluster does not have.",
+        "It belongs to the Prometheus operator, which is not installed in this cluster.",
     ),
     "kind of an operator that is not there, of another group": (
         json.dumps({"apiVersion": "monitoring.k8s.io/v1", "kind": "ServiceMonitor", "metadata": {"name": "x"}}),

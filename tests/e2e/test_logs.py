@@ -81,7 +81,7 @@ def test_the_options_of_logs_hold_for_every_rank(cluster: Cluster, namespace: st
         assert re.fullmatch(r"\[[a-z]+-\d\] \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* line 5", line), line
     assert logs("--rank", "2", code=2)[0].endswith("job 'j' has no rank 2: its ranks are 0 to 1.")
     assert "--previous containers have ended and cannot be followed" in logs("-f", "-p", code=2)[0]
-    assert logs("--tail", "0") == ["--tail 0 shows no line that is there already"]
+    assert logs("--tail", "0") == ["no lines: --tail 0 omits the existing ones"]
     eventually(lambda: logs("--since", "1s") == ["no line was written in the last 1s"])
 
 

@@ -115,11 +115,11 @@ def test_a_running_job_goes_on_as_a_train_job_and_never_trains_again_on_v1(movin
     moving.write_plan("--running", "move")
     moving.on_plan("apply", "--yes")
     moving.cluster.kubectl("wait", "trainjob/bert", "-n", moving.namespace, "--for=condition=Complete", "--timeout=60s")
-    assert moving.on_plan("cleanup", "--yes").stderr.startswith("these stay:")
+    assert moving.on_plan("cleanup", "--yes").stderr.startswith("kept:")
     moving.on_plan("cleanup", "--i-know", "--yes")
     eventually(lambda: moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"] == [])
     rolled_back = moving.on_plan("rollback", "--yes")
-    assert f"1 training has finished and stays, or it would train again: PyTorchJob {moving.namespace}/bert" in rolled_back.stderr
+    assert f"kept 1 finished job, which would train again if undone: PyTorchJob {moving.namespace}/bert" in rolled_back.stderr
     [job] = moving.cluster.get("pytorchjobs", "-n", moving.namespace)["items"]
     assert job["spec"]["runPolicy"]["suspend"] is True
     assert list(moving.train_jobs()) == ["bert"]

@@ -178,7 +178,7 @@ def all_the_way_back(story: Story) -> None:
     """What trained stays trained: its v1 job comes back suspended, and its TrainJob stays."""
     rolled_back = story.by_plan("rollback", "--yes")
     assert "recreated, it would train again; it is in the archive of the cleanup" in rolled_back.stdout
-    assert "4 trainings have finished and stay, or they would train again: " in rolled_back.stderr
+    assert "kept 4 finished jobs, which would train again if undone: " in rolled_back.stderr
     assert definitions(story) == set(DEFINITIONS)
     assert story.names("pytorchjobs") == sorted(set(PROGRAMS) - {"had-finished"})
     assert story.names("trainjobs") == ["has-no-metrics", "runs-and-is-moved", "tried-in-v2"]

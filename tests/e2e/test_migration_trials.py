@@ -115,7 +115,7 @@ def test_what_a_killed_command_leaves_ends_by_itself_and_goes_with_the_next_tria
     cluster.kubectl("wait", "trainjob/bert-trial", "-n", namespace, "--for=condition=Failed", "--timeout=60s")
     eventually(lambda: not [name for name in trials(cluster, namespace) if name.startswith("pod/")])
     again = cluster.shunter("migrate", "test", "bert", "-n", namespace, "--deadline", "3")
-    assert f"removed TrainJob {namespace}/bert-trial, left of a trial" in again.stderr
+    assert f"removed TrainJob {namespace}/bert-trial, left over from a trial" in again.stderr
     assert again.returncode == 1, again.stdout + again.stderr
     assert "TrainJob exceeded its active deadline" in again.stderr
     eventually(lambda: not trials(cluster, namespace))

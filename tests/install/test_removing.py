@@ -81,7 +81,7 @@ async def test_the_namespace_stays_while_it_holds_what_others_made(client: Clien
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest"}, "spec": {"containers": [CONTAINER]}}
     await client.create(PODS, pod, NAMESPACE)
     await uninstall(client, screen, namespace=NAMESPACE)
-    assert f"namespace {NAMESPACE} stays: it holds pods guest" in screen.notes
+    assert f"kept namespace {NAMESPACE}: it contains pods guest" in screen.notes
     assert await client.get(PODS, "guest", NAMESPACE)
     assert list(await stored(client)) == [f"Namespace /{NAMESPACE}"]
 
@@ -92,7 +92,7 @@ async def test_the_namespace_stays_while_it_holds_jobs(client: Client, screen: R
     await remove_webhooks(client)
     await client.create(PYTORCH_JOBS, pytorch_job("suspended", namespace=NAMESPACE))
     await uninstall(client, screen, namespace=NAMESPACE)
-    assert f"namespace {NAMESPACE} stays: it holds 1 PyTorchJob" in screen.notes
+    assert f"kept namespace {NAMESPACE}: it contains 1 PyTorchJob" in screen.notes
     assert await client.get(PYTORCH_JOBS, "suspended", NAMESPACE)
 
 

@@ -77,13 +77,13 @@ async def test_a_kind_is_the_resource_of_its_group_and_no_subresource() -> None:
             "kueue.x-k8s.io/v1beta1",
             "LocalQueue",
             "a.yaml:1: this cluster serves no apiVersion 'kueue.x-k8s.io/v1beta1' (LocalQueue).",
-            "Kueue brings it, which this cluster does not have.",
+            "It belongs to Kueue, which is not installed in this cluster.",
         ),
         (
             "kueue/v1",
             "LocalQueue",
             "a.yaml:1: this cluster serves no apiVersion 'kueue/v1' (LocalQueue).",
-            "LocalQueue is of the group kueue.x-k8s.io. Kueue brings it, which this cluster does not have.",
+            "LocalQueue is of the group kueue.x-k8s.io. It belongs to Kueue, which is not installed in this cluster.",
         ),
         (
             "kubeflow/v1",

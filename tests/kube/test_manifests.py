@@ -72,7 +72,7 @@ def test_a_directory_is_read_in_the_order_of_its_file_names(tmp_path: Path) -> N
         ("\n\napiVersion: v1\nkind: Pod", "x.yaml:3: Pod has no metadata.name."),
         ("a: 1\nb: !!int 0x_", "x.yaml:2:4: not valid YAML: '0x_' is no int."),
         ("a: !!bool x", "x.yaml:1:4: not valid YAML: 'x' is no bool."),
-        ("a: {on: 1}", "x.yaml:1: a key is not text"),
+        ("a: {on: 1}", "x.yaml:1: a key is not a string"),
         ("a: &a [*a]", "x.yaml:1: nested too deeply, or an alias refers to itself."),
     ],
     ids=[

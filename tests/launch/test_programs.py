@@ -182,5 +182,5 @@ def test_a_script_that_ends_at_once_is_known(source: str, expected: str) -> None
 )
 def test_a_script_that_this_python_cannot_read_is_known(source: bytes, why: str) -> None:
     reason = idle_reason(source)
-    assert reason.startswith(f"is no program of Python 3.{sys.version_info.minor}: ")
+    assert reason.startswith(f"is not a valid Python 3.{sys.version_info.minor} program: ")
     assert why in reason

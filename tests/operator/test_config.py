@@ -143,7 +143,7 @@ def test_settings_without_effect_are_named_with_the_reason(tmp_path: Path) -> No
         "tls: {minVersion: VersionTLS10, cipherSuites: [TLS_RSA_WITH_RC4_128_SHA], nextProtos: [h2, http/1.1]}\n"
     )
     assert read(written(tmp_path, text)).remarks([TRAIN_JOBS, PYTORCH_JOBS]) == [
-        "controller.groupKindConcurrency[Pod]: no controller is called so; write Kind.group",
+        "controller.groupKindConcurrency[Pod]: there is no such controller; write Kind.group",
         "tls.nextProtos: h2 is not served, only http/1.1",
         "tls.minVersion: VersionTLS10 is too old, VersionTLS12 is the least",
         "tls.cipherSuites: TLS_RSA_WITH_RC4_128_SHA is not known, or not safe",
@@ -157,7 +157,7 @@ def test_feature_gates_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("Nope=true", "Nope does not exist. There is TrainJobStatus."), ("TrainJobStatus", "Write TrainJobStatus=true")],
+    [("Nope=true", "unknown gate Nope. Available: TrainJobStatus."), ("TrainJobStatus", "Write TrainJobStatus=true")],
 )
 def test_wrong_feature_gates_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):

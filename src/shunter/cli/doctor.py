@@ -83,11 +83,13 @@ def doctor(
     needs_cluster = {"--watch": watch, "--record": record, "--no-exec": no_exec, **asks}
     needs_cluster |= {"--kubeconfig": kubeconfig, "--context": context, "--namespace": namespace}
     if from_ is not None and (given := [option for option, value in needs_cluster.items() if value]):
-        raise InputError(f"--from reads a directory, and {given[0]} concerns a cluster.", "Leave one of them out.")
+        raise InputError(f"--from reads a directory, and {given[0]} applies to a cluster.", "Leave one of them out.")
     if no_exec and (given := [option for option, value in asks.items() if value]):
-        raise InputError(f"--no-exec runs nothing in a pod, and {given[0]} would.", "Leave one of them out.")
+        raise InputError(f"--no-exec runs nothing in a pod, and {given[0]} requires it.", "Leave one of them out.")
     if watch and record is not None:
-        raise InputError("--record writes what is seen once, and --watch looks again and again.", "Leave one of them out.")
+        raise InputError(
+            "--record writes the evidence of one diagnosis, and --watch repeats the diagnosis.", "Leave one of them out."
+        )
     if from_ is not None:
         evidence = recording.read(from_)
         raise typer.Exit(show(diagnose(evidence, evidence.at), form))

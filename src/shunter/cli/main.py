@@ -34,7 +34,9 @@ class Verbs(LazyGroup):
         "logs": Entry("shunter.cli.logs", "logs", "Print the logs of a job's ranks."),
         "checkpoints": Entry("shunter.cli.checkpoints", "checkpoints", "List saved checkpoints."),
         "ui": Entry("shunter.cli.ui", "app", "Show jobs, their ranks, logs and curves on a web page."),
-        "size": Entry("shunter.cli.size", "size", "Estimate the memory of a training and the machines it fits on."),
+        "size": Entry(
+            "shunter.cli.size", "size", "Estimate the memory that training a model needs, and the machines it fits on."
+        ),
         "scale": Entry("shunter.cli.scale", "scale", "Change the number of nodes of a job."),
         "delete": Entry("shunter.cli.delete", "delete", "Delete a job and its pods."),
         "up": Entry("shunter.cli.clusters", "up", "Start the embedded cluster."),

@@ -48,7 +48,7 @@ async def scaled(client: Client, name: str, namespace: str, nodes: int) -> None:
                 if done.job is done.before:
                     say(f"{title} has {count(nodes, 'node')} already")
                     return
-                then = "it stays suspended" if done.is_suspended else "torchrun forms another group"
+                then = "it stays suspended" if done.is_suspended else "torchrun forms a new process group"
                 say(f"{title}: {overview(done.before).ranks} to {count(nodes, 'node')}, by its Workers; {then}")
                 if (job["spec"].get("elasticPolicy") or {}).get("metrics"):
                     say("its autoscaler may change that again (spec.elasticPolicy.metrics)")

@@ -60,10 +60,10 @@ def size(
     verdict is possible.
     """
     if form is not Form.manifests and (given := given_options(names)):
-        raise InputError(f"{given[0]} concerns manifests only.", "Add -o manifests, or leave it out.")
+        raise InputError(f"{given[0]} applies only to -o manifests.", "Add -o manifests, or leave it out.")
     if on != "cluster" and (kubeconfig or context):
         raise InputError(
-            f"{'--kubeconfig' if kubeconfig else '--context'} concerns only --on cluster.", "Add that, or leave it out."
+            f"{'--kubeconfig' if kubeconfig else '--context'} applies only to --on cluster.", "Add that, or leave it out."
         )
     values = training._asdict()
     values |= {"tokens": amount("--tokens", training.tokens), "seq": training.seq or 0, "nodes": training.nodes or 0}

@@ -21,7 +21,7 @@ KubeconfigOption = Annotated[
 ContextOption = Annotated[
     str,
     typer.Option(
-        "--context", autocompletion=completion.contexts, help="Context to use, of --kubeconfig, $KUBECONFIG or ~/.kube/config."
+        "--context", autocompletion=completion.contexts, help="Context to use, from --kubeconfig, $KUBECONFIG or ~/.kube/config."
     ),
 ]
 NamespaceOption = Annotated[

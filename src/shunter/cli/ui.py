@@ -184,7 +184,7 @@ def serve(
     ] = "",
     namespace: Annotated[
         list[str] | None,
-        typer.Option("-n", "--namespace", help="Show this one to viewers who may not list all; repeatable."),
+        typer.Option("-n", "--namespace", help="Namespace to show to viewers who may not list all namespaces; repeatable."),
     ] = None,
     read_only: ReadOnlyOption = False,
 ) -> None:

@@ -36,10 +36,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--strict-resources", action="store_true")
     parser.add_argument("--max-container-restart-period", type=float, default=0.0, help="seconds, 0 for 300")
     parser.add_argument("--no-node", action="store_true", help="no scheduler either: pods stay Pending")
-    parser.add_argument("--autoscaler-sync-period", type=float, default=15.0, help="seconds between two looks")
+    parser.add_argument(
+        "--autoscaler-sync-period", type=float, default=15.0, help="seconds between two syncs of the horizontal pod autoscaler"
+    )
     parser.add_argument("--images", type=Path, help="maps image names to environments")
-    parser.add_argument("--strict-images", action="store_true", help="other images than those are not found")
-    parser.add_argument("--reach", action="append", default=[], help="NAME:PORT=HOST:PORT, for pods to what is outside")
+    parser.add_argument("--strict-images", action="store_true", help="report ErrImagePull for unmapped images")
+    parser.add_argument(
+        "--reach", action="append", default=[], help="NAME:PORT=HOST:PORT: a service outside the pod network that pods can reach"
+    )
     parser.add_argument("--warm", default="", help="modules that containers need not import again, with commas between them")
     parser.add_argument("--teardown", action="store_true", help="remove what a node left behind, then end")
     options = parser.parse_args(arguments)

@@ -28,8 +28,8 @@ ALERTS = (
         "absent(shunter_build_info) or max(leader_election_master_status) == 0",
         "5m",
         "critical",
-        "No replica of the operator leads.",
-        "Jobs are accepted and nothing becomes of them. Look at the pods of deployment/shunter-operator and their logs.",
+        "No replica of the operator is the leader.",
+        "Jobs are accepted but not reconciled. Check the pods of deployment/shunter-operator and their logs.",
     ),
     Alert(
         "ShunterCertificateExpires",
@@ -63,7 +63,7 @@ ALERTS = (
         "5m",
         "info",
         "A {{ $labels.kind }} in {{ $labels.namespace }} has waited {{ $value | humanizeDuration }} to run.",
-        "shunter jobs -n {{ $labels.namespace }} says in WHY what it waits for.",
+        "The column WHY of shunter jobs -n {{ $labels.namespace }} shows what it waits for.",
     ),
 )
 

@@ -167,7 +167,7 @@ async def _wait_until_established(client: Client, crd: Json) -> None:
 
 
 def _refusal(obj: Json, error: ApiError) -> EnvironmentProblem:
-    remedy = "Nothing is lost: once that is mended, run `shunter install` again."
+    remedy = "Nothing is lost: fix the cause, then run `shunter install` again."
     if isinstance(error, Forbidden) and "grant RBAC permissions" in error.message:
-        remedy = "Only who has these permissions may give them away: let an administrator of the cluster install."
+        remedy = "Only a user with these permissions can grant them: ask a cluster administrator to install."
     return EnvironmentProblem(f"{title_of(obj)}: {error.message}", remedy)

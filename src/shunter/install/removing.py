@@ -126,7 +126,7 @@ async def _why_keep_namespace(
     claims = [claim["metadata"]["name"] for claim in (await client.list(PERSISTENT_VOLUME_CLAIMS, namespace)).items]
     kinds = [("pods", strangers), ("claims", claims)]
     held = [*([listed(jobs)] if jobs else []), *(f"{kind} {', '.join(names)}" for kind, names in kinds if names)]
-    return f"namespace {namespace} stays: it holds {' and '.join(held)}" if held else ""
+    return f"kept namespace {namespace}: it contains {' and '.join(held)}" if held else ""
 
 
 async def _forget(client: Client, namespace: str) -> None:
@@ -149,13 +149,13 @@ async def _until_gone(client: Client, removed: Sequence[Json], screen: Screen) -
     deadline = asyncio.get_running_loop().time() + GONE_SECONDS
     for obj in slow:
         while (present := await preflight.found(client, obj)) and present["metadata"]["uid"] == obj["metadata"]["uid"]:
-            screen.doing(f"waiting for {title_of(obj)} to go")
+            screen.doing(f"waiting for the deletion of {title_of(obj)}")
             if asyncio.get_running_loop().time() > deadline:
-                screen.note(f"{title_of(obj)} is still going: {_why_it_stays(present)}")
+                screen.note(f"{title_of(obj)} is still being deleted: {_why_it_stays(present)}")
                 break
             await asyncio.sleep(ASK_SECONDS)
 
 
 def _why_it_stays(obj: Json) -> str:
     conditions = (obj.get("status") or {}).get("conditions") or ()
-    return "; ".join(entry["message"] for entry in conditions if entry.get("message")) or "something in it is not gone yet"
+    return "; ".join(entry["message"] for entry in conditions if entry.get("message")) or "objects in it still exist"

@@ -45,7 +45,7 @@ class Image(Section, frozen=True):
 
     repository: Annotated[str, _text("Registry and name of the image built from deploy/Containerfile.", min_length=1)] = "shunter"
     tag: Annotated[str, _text("Its tag.", min_length=1)] = __version__
-    digest: Annotated[str, _text("Its digest (`sha256:...`); goes before the tag.", pattern=r"(sha256:[0-9a-f]{64})?")] = ""
+    digest: Annotated[str, _text("Its digest (`sha256:...`); overrides the tag.", pattern=r"(sha256:[0-9a-f]{64})?")] = ""
     pull_policy: Annotated[Literal["Always", "IfNotPresent", "Never"], _text("When nodes pull it.")] = "IfNotPresent"
     pull_secrets: Annotated[tuple[Object, ...], _text("Secrets to pull it with, each `{name: NAME}`.")] = ()
 
@@ -69,7 +69,7 @@ Kinds = msgspec.defstruct(
 class Issuer(Section, frozen=True):
     """With `cert-manager`: who signs the certificate of the webhooks."""
 
-    name: Annotated[str, _text("An issuer of yours; empty makes a self-signed one.")] = ""
+    name: Annotated[str, _text("Name of an existing issuer; empty: a self-signed one is created.")] = ""
     kind: Annotated[Literal["Issuer", "ClusterIssuer"], _text("Its kind.")] = "Issuer"
 
 
@@ -83,7 +83,7 @@ class Certificates(Section, frozen=True):
             "and `tls.key` for `shunter-webhook.NAMESPACE.svc` into the Secret."
         ),
     ] = "self-managed"
-    secret_name: Annotated[Name, _text("The Secret that it is in.")] = CERTIFICATE
+    secret_name: Annotated[Name, _text("Name of the Secret that contains the certificate.")] = CERTIFICATE
     ca_bundle: Annotated[str, _text("With `provided`: its CA, PEM in base64, for the API server.")] = ""
     issuer: Issuer = Issuer()
 
@@ -150,7 +150,7 @@ class Alerts(Section, frozen=True):
 class NetworkPolicy(Section, frozen=True):
     """Limits what reaches the pods of the operator and of the web page; what they send is not limited."""
 
-    enabled: Annotated[bool, _text("Let nothing into the operator's pods but webhook calls, probes and metrics.")] = True
+    enabled: Annotated[bool, _text("Allow only webhook calls, probes and metrics to reach the operator's pods.")] = True
 
 
 class Runtimes(Section, frozen=True):
@@ -163,7 +163,7 @@ class UserRoles(Section, frozen=True):
     """Rights of users, not of the operator."""
 
     enabled: Annotated[
-        bool, _text("Let the roles admin, edit and view (also Kubeflow's) of a namespace extend to training jobs.")
+        bool, _text("Extend the roles admin, edit and view of a namespace (also Kubeflow's) to training jobs.")
     ] = True
 
 
@@ -223,7 +223,12 @@ class Values(Section, frozen=True):
 
     image: Image = Image()
     replicas: Annotated[
-        int, _text("Operator pods. One reconciles, all answer webhooks; 0 when the operator runs elsewhere.", ge=0, le=10)
+        int,
+        _text(
+            "Number of operator pods. Only the leader reconciles, all serve webhooks. 0: the operator runs elsewhere.",
+            ge=0,
+            le=10,
+        ),
     ] = 2
     kinds: Kinds = Kinds()  # type: ignore[valid-type]
     namespaces: Annotated[
@@ -246,14 +251,14 @@ class Values(Section, frozen=True):
         str,
         _text(
             "Place the pods of each v1 job together: `volcano`, or the name of a scheduler with scheduler-plugins' coscheduling; "
-            "empty leaves pods to themselves.",
+            "empty: no gang scheduling.",
             pattern=f"({_NAME})?",
         ),
     ] = ""
     mpi_kubectl_delivery_image: Annotated[
         str,
         _text(
-            "Image that brings the launchers of MPIJobs a kubectl, copying it to $TARGET_DIR; empty for Training Operator's, "
+            "Image that copies kubectl to $TARGET_DIR for the launchers of MPIJobs; empty for Training Operator's, "
             "`ghcr.io/kubeflow/training-v1/kubectl-delivery:latest`.",
             pattern=r"[^\s]*",
         ),

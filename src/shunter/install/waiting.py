@@ -28,8 +28,7 @@ async def wait_until_ready(client: Client, installation: Installation, screen: S
         if asyncio.get_running_loop().time() > deadline:
             raise EnvironmentProblem(
                 f"everything is applied, but the operator does not work after {seconds:.0f} s: {problem}.",
-                f"Look at it with: kubectl -n {installation.namespace} describe pods,deployments; "
-                "then run `shunter install` again.",
+                f"See: kubectl -n {installation.namespace} describe pods,deployments; then run `shunter install` again.",
             )
         await asyncio.sleep(ASK_SECONDS)
 
@@ -48,9 +47,9 @@ def rollout_problem(deployment: Json) -> str:
     spec, status = deployment["spec"], deployment.get("status") or {}
     replicas = spec.get("replicas", 1)
     if status.get("observedGeneration", 0) < deployment["metadata"].get("generation", 0):
-        return "the Deployment has not been looked at yet"
+        return "the Deployment has not been observed by its controller yet"
     if status.get("updatedReplicas", 0) < replicas:
-        return f"{status.get('updatedReplicas', 0)} of {replicas} new pods are made"
+        return f"{status.get('updatedReplicas', 0)} of {replicas} new pods exist"
     if status.get("replicas", 0) > replicas:
         return f"{status['replicas'] - replicas} old pods are still there"
     if status.get("availableReplicas", 0) < replicas:

@@ -94,7 +94,7 @@ class TokenFile:
                 self._token = self._read()
             except EnvironmentProblem as problem:
                 if self._was_read or self._path.exists():
-                    log.warning("%s The token that was there goes on until the server refuses it.", problem.message)
+                    log.warning("%s The previous token is used until the server rejects it.", problem.message)
         return bearer(self._token)
 
     async def certificate(self) -> ClientCertificate | None:
@@ -150,7 +150,7 @@ class CertificateFiles:
         except (ShunterError, ssl.SSLError) as error:
             why = error.message if isinstance(error, ShunterError) else f"certificate and key do not fit: {error}"
             if why != self._logged:
-                log.warning("The client certificate was not renewed, the one that was there goes on until it expires: %s", why)
+                log.warning("The client certificate was not renewed; the previous one is used until it expires: %s", why)
                 self._logged = why
             return False
         self._current, self._logged = found, ""

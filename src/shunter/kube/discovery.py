@@ -12,9 +12,9 @@ from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 
 OTHERS = {
-    "ServiceMonitor": ("monitoring.coreos.com", "The Prometheus operator"),
-    "PodMonitor": ("monitoring.coreos.com", "The Prometheus operator"),
-    "PrometheusRule": ("monitoring.coreos.com", "The Prometheus operator"),
+    "ServiceMonitor": ("monitoring.coreos.com", "the Prometheus operator"),
+    "PodMonitor": ("monitoring.coreos.com", "the Prometheus operator"),
+    "PrometheusRule": ("monitoring.coreos.com", "the Prometheus operator"),
     "ClusterQueue": ("kueue.x-k8s.io", "Kueue"),
     "LocalQueue": ("kueue.x-k8s.io", "Kueue"),
     "ResourceFlavor": ("kueue.x-k8s.io", "Kueue"),
@@ -88,5 +88,5 @@ class Discovery:
         if kind in OTHERS:
             group, bringer = OTHERS[kind]
             wrong = "" if api_version.rpartition("/")[0] == group else f"{kind} is of the group {group}. "
-            return f"{wrong}{bringer} brings it, which this cluster does not have."
+            return f"{wrong}It belongs to {bringer}, which is not installed in this cluster."
         return did_you_mean(nearest(api_version, offered, cutoff=0.7), "Is the CustomResourceDefinition installed?")

@@ -189,7 +189,7 @@ def _require_json(value: object, source: str, line: int) -> None:
         msgspec.json.encode(value)
     except TypeError as error:
         raise InputError(
-            f"{source}:{line}: a key is not text: YAML takes y, n, yes, no, on, off, true, false and null for values.",
+            f"{source}:{line}: a key is not a string: YAML reads y, n, yes, no, on, off, true, false and null as other values.",
             "Put it in quotes.",
         ) from error
     except RecursionError as error:

@@ -53,7 +53,7 @@ _UNPACK = """\
 import glob, hashlib, io, sys, tarfile
 packed = b"".join(open(piece, "rb").read() for piece in sorted(glob.glob("{packed}/code.*")))
 if hashlib.sha256(packed).hexdigest() != "{digest}":
-    sys.exit("the code in {packed} is not what was sent: its sha256 is another one")
+    sys.exit("the code in {packed} is not what was sent: its sha256 differs")
 tarfile.open(fileobj=io.BytesIO(packed)).extractall("{code}", filter="data")
 """
 

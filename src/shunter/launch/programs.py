@@ -83,7 +83,7 @@ def idle_reason(source: bytes) -> str:
     except (SyntaxError, ValueError) as error:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) and error.lineno else error
-        return f"is no program of Python {version}: {line}"
+        return f"is not a valid Python {version} program: {line}"
     functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
     rest = [one for one in body if not isinstance(one, ast.ClassDef) and one not in functions and one not in imports]

@@ -8,10 +8,10 @@ BACKUP_INDEX = "index.yaml"
 """The file at the top of a backup that lists it."""
 PLAN_HEADER = """\
 # What `shunter migrate apply --plan` will do. Edit it: `action` and `options` of a job, `freeze`, and the waves that jobs are in.
-#   action: create   the TrainJob is made beside the v1 job, suspended       wait     nothing until the v1 job has finished
-#           move     suspend the v1 job, make the TrainJob, start it         archive  nothing: it has finished
-#           source   write a patch for the one who manages it                leave    nothing: it stays on v1
-#   options of a job go before those of the plan; their names are the flags of `shunter migrate convert`: torchLaunch, suffix, ...
+#   action: create   create the TrainJob, suspended; the v1 job stays        wait     nothing until the v1 job has finished
+#           move     create TrainJob, suspend v1 job, start TrainJob         archive  nothing: it has finished
+#           source   write a patch for the owner of the job                  leave    nothing: it stays on v1
+#   options of a job override those of the plan; their names are the flags of `shunter migrate convert`: torchLaunch, suffix, ...
 """
 """The comment at the top of a plan."""
 

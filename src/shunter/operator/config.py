@@ -142,7 +142,7 @@ class Configuration(Section, frozen=True):
         strangers = [name for name in self.controller.group_kind_concurrency if name.lower() not in known]
         protocols = [protocol for protocol in self.tls.next_protos if protocol != HTTP_1]
         return [
-            *(f"controller.groupKindConcurrency[{name}]: no controller is called so; write Kind.group" for name in strangers),
+            *(f"controller.groupKindConcurrency[{name}]: there is no such controller; write Kind.group" for name in strangers),
             *(f"tls.nextProtos: {protocol} is not served, only {HTTP_1}" for protocol in protocols),
             *(f"tls.{remark}" for remark in self.tls.policy.remarks),
         ]
@@ -184,9 +184,9 @@ def feature_gates(text: str) -> dict[str, bool]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = part.partition("=")
         if value.lower() not in ("true", "false"):
-            raise InputError(f"--feature-gates {part!r} is neither on nor off.", f"Write {name}=true or {name}=false.")
+            raise InputError(f"--feature-gates {part!r}: the value must be true or false.", f"Write {name}=true or {name}=false.")
         if name not in FEATURE_GATES:
-            raise InputError(f"--feature-gates: {name} does not exist.", f"There is {', '.join(FEATURE_GATES)}.")
+            raise InputError(f"--feature-gates: unknown gate {name}.", f"Available: {', '.join(FEATURE_GATES)}.")
         gates[name] = value.lower() == "true"
     return gates
 

@@ -59,4 +59,4 @@ def test_a_kind_that_does_not_exist_is_refused() -> None:
 def test_an_empty_list_says_whether_there_are_others() -> None:
     assert JobChoice().empty_text(0, "") == "no jobs; run one with: shunter run FILE"
     assert JobChoice().empty_text(0, "team") == "no jobs in namespace team; run one with: shunter run FILE"
-    assert JobChoice(state=[State.failed]).empty_text(3, "") == "none of the 3 jobs is of that state or kind"
+    assert JobChoice(state=[State.failed]).empty_text(3, "") == "none of the 3 jobs matches --state and --kind"

@@ -211,7 +211,7 @@ async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_
     path.write_text("\n".join([*lines[:start], "namespaces: []", *lines[start + 2 :]]))
     done = migrate("cleanup", "--plan", str(path), "--yes")
     assert f"PyTorchJob {moves.namespace}/bert: another job has that name since the plan was made" in done.stderr
-    assert f"removed TrainJob {moves.namespace}/bert-trial, left of a trial" in done.stderr
+    assert f"removed TrainJob {moves.namespace}/bert-trial, left over from a trial" in done.stderr
     assert await moves.v1("bert") != {}
     assert await moves.train_job("bert-trial") == {}
 
@@ -262,7 +262,7 @@ async def test_a_rollback_after_a_train_job_that_failed_says_what_is_left_to_do(
     await operator.stop()
     await moves.finish(TRAIN_JOBS, "bert", "Failed")
     done = migrate("rollback", "--plan", path, "--yes", code=6)
-    assert "it has finished (Failed) and stays: its result is there" in done.stdout
+    assert "it has finished (Failed) and is kept, with its result" in done.stdout
     assert "would train again: " not in done.stderr
 
 
@@ -279,7 +279,7 @@ async def test_cleanup_archives_what_it_deletes(migrate: Migrate, moves: Moves, 
     for _ in range(2):
         done = migrate("rollback", "--plan", path, "--yes")
         assert "it is in the archive of the cleanup" in done.stdout
-        assert f"1 training has finished and stays, or it would train again: PyTorchJob {moves.namespace}/bert" in done.stderr
+        assert f"kept 1 finished job, which would train again if undone: PyTorchJob {moves.namespace}/bert" in done.stderr
     assert await moves.v1("bert") == {}
     migrate("restore", f"{path}.archive", "--finished", "--yes")
     assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True

@@ -30,7 +30,7 @@ STAGES: dict[str, tuple[list[Json], list[Json], str, str]] = {
         [v1()],
         [train_job("Complete", compared="different")],
         "finished",
-        "the last comparison says different; when that is mended compare it with PyTorchJob team/bert: migrate compare --plan",
+        "the last comparison says different; when that is fixed, compare it with PyTorchJob team/bert: migrate compare --plan",
     ),
     "compared": ([v1()], [train_job("Complete", compared="equal")], "compared", "cleanup"),
     "cleaned up": ([], [train_job("Complete", compared="equal")], "compared", "nothing"),
@@ -71,7 +71,7 @@ def done(number: int, step: str, verb: str) -> Record:
 def test_a_train_job_that_somebody_deleted_is_gone_and_not_to_do() -> None:
     made = done(1, "create", "create")
     [row] = progress(FOUND, [made], [v1()], []).rows
-    assert (row.stage, row.next) == ("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
+    assert (row.stage, row.next) == ("gone", "its TrainJob was deleted; to recreate it, roll back and apply")
     assert not row.is_done
 
 

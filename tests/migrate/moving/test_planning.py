@@ -57,14 +57,14 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
     "suspended": (lambda: item(job("Suspended", suspend=True)), "create", "it is suspended: no running work can be lost"),
     "running": (
         lambda: item(job("Running")), "wait",
-        "it is Running: its pods cannot be moved; choose move if it goes on from checkpoints"),
+        "it is Running: its pods cannot be moved; choose move if it resumes from checkpoints"),
     "running, to be moved": (
         lambda: item(job("Running"), **MOVE), "move",
-        "it is Running; --running=move: it is suspended, and its TrainJob goes on from the last checkpoint"),
+        "it is Running; --running=move: it is suspended, and its TrainJob resumes from the last checkpoint"),
     "running, to be left": (
         lambda: item(job("Running"), plan_options=PlanOptions(running="leave")), "leave", "it is Running; --running=leave"),
     "not begun yet counts as running": (
-        lambda: item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it goes on from checkpoints"),
+        lambda: item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it resumes from checkpoints"),
     "finished": (
         lambda: item(job("Succeeded"), **MOVE),
         "archive", "it has finished (Succeeded): a TrainJob made from it would train again"),
@@ -97,22 +97,22 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
         "it is suspended: no running work can be lost"),
     "moved by an earlier plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", train_job("p0", "bert", "move", is_suspended=False))),
-        "leave", "TrainJob bert was made of it already"),
+        "leave", "TrainJob bert was already created from it"),
     "half moved by an earlier plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", train_job("p0", "bert-v2", "move", is_suspended=True))),
-        "leave", "plan p0 moves it to TrainJob bert-v2: go on with that plan (apply), or roll it back"),
+        "leave", "plan p0 moves it to TrainJob bert-v2: continue that plan (apply), or roll it back"),
     "half moved by this plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", train_job(ID, "bert", "move", is_suspended=True))), "move",
-        "this plan made TrainJob bert of it already, and goes on: move"),
+        "this plan has already created TrainJob bert from it, and continues: move"),
     "half moved by this plan, and running still": (
         lambda: item(job("Running"), cluster=met("TrainJob", train_job(ID, "bert", "move", is_suspended=True))), "move",
-        "this plan made TrainJob bert of it already, and goes on: move"),
+        "this plan has already created TrainJob bert from it, and continues: move"),
     "half moved by this plan, and finished on v1": (
         lambda: item(job("Succeeded"), cluster=met("TrainJob", train_job(ID, "bert", "move", is_suspended=True))),
         "archive", "it has finished (Succeeded): a TrainJob made from it would train again"),
     "made by this plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", train_job(ID, "bert", "create", is_suspended=True))),
-        "create", "this plan made TrainJob bert of it already, and goes on: create"),
+        "create", "this plan has already created TrainJob bert from it, and continues: create"),
 }  # fmt: skip
 
 

@@ -206,7 +206,7 @@ CONVERTED = {
     "may have trained": (
         RolledBackTrainJob(is_lost=True),
         False,
-        "its TrainJob was started and is gone: it may have trained to the end.",
+        "its TrainJob was started and no longer exists: it may have trained to the end.",
     ),
 }
 

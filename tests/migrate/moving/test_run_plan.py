@@ -178,7 +178,7 @@ async def test_rollback_refuses_what_was_changed_since(moves: Moves) -> None:
     await moves.apply(plan)
     await moves.client.patch(TRAIN_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"team": "a"}}})
     undone = {undo.record.kind: undo for undo, _ in await moves.roll_back(plan)}
-    assert (undone["TrainJob"].verdict, undone["TrainJob"].why) == ("refuse", "it was changed since it was made")
+    assert (undone["TrainJob"].verdict, undone["TrainJob"].why) == ("refuse", "it was changed after it was created")
     assert await moves.train_job("bert") != {}
 
 

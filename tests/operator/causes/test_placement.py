@@ -15,7 +15,7 @@ def test_an_autoscaler_that_has_seen_the_pod_is_named() -> None:
     pod = v1_pod("master", **unplaced(NO_GPU))
     answer = found(v1_job(0), pod, events=[event("u-j-master-0", "TriggeredScaleUp", "pod triggered scale-up", type="Normal")])
     assert answer is not None
-    assert answer.remedy == "An autoscaler has seen it: a node may come."
+    assert answer.remedy == "A node autoscaler has reacted: a node may be added."
 
 
 NO_CPU = "0/1 nodes are available: 1 Insufficient cpu."

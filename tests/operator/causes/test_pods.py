@@ -37,7 +37,7 @@ PODS: dict[str, tuple[Json, str, str]] = {
     "a PodGroup that is not there, or asks for more pods": (
         {"spec": {"nodeName": "", "schedulingGroup": {"podGroupName": "g"}}},
         "WaitingForGang",
-        "{}: scheduler default-scheduler has not looked at the pod, which is of PodGroup g",
+        "{}: scheduler default-scheduler has not processed the pod, which belongs to PodGroup g",
     ),
     "what the scheduler of Kubernetes 1.36 adds": (
         unplaced(
@@ -54,7 +54,7 @@ PODS: dict[str, tuple[Json, str, str]] = {
     "no scheduler": (
         {"spec": {"nodeName": "", "schedulerName": "volcano"}},
         "NoScheduler",
-        "{}: scheduler volcano has not looked at the pod",
+        "{}: scheduler volcano has not processed the pod",
     ),
     "a node that is silent": ({}, "NodeNotResponding", "{}: node node-1 has not started the pod"),
     "an environment from a ConfigMap": (

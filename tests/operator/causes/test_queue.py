@@ -72,7 +72,7 @@ SAID = {
             condition("Preempted", "True", "InClusterQueue", "Preempted to accommodate workload x of higher priority"),
         ),
         "WaitingForQuota",
-        f"it waits in queue team-a: {SHORT}. It was put back: Preempted to accommodate workload x of higher priority",
+        f"it waits in queue team-a: {SHORT}. It was requeued: Preempted to accommodate workload x of higher priority",
     ),
     "admitted": (workload(condition("Admitted", "True", "Admitted", "The workload is admitted")), "", ""),
 }

@@ -163,9 +163,9 @@ def applied(
             todo = run_plan.prepared(plan, await gathering.read(client, plan.namespaces), known, waves)
             for outcome in await applying.preview(client, [*todo.first, *todo.steps], known):
                 show(outcome, would=True)
-            print_list("nothing is done for:", todo.refused.items())
+            print_list("skipped:", todo.refused.items())
             write_patches(beside(path, "patches"), todo.patches, dry_run=dry_run)
-            print_list("these must end before the replacement begins:", ((title, "") for title in todo.active))
+            print_list("these must finish before the replacement starts:", ((title, "") for title in todo.active))
             if dry_run:
                 say("nothing was changed")
                 return True
@@ -194,11 +194,11 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
             await gathering.require_cluster_of(client, plan)
             found = await remove_v1.read(client)
             known = await known_journal(plan, path, journal, client)
-            print_list("these stay:", ((removal.crd, removal.why) for removal in found if removal.step is None))
+            print_list("kept:", ((removal.crd, removal.why) for removal in found if removal.step is None))
             to_delete = [removal for removal in found if removal.step is not None]
-            print_list("these go:", ((removal.crd, removal.why) for removal in to_delete))
+            print_list("to delete:", ((removal.crd, removal.why) for removal in to_delete))
             unfreeze_steps = remove_v1.unfreeze_steps(plan, known, found)
-            print_list("and with the last of them:", ((step.title, "") for step in unfreeze_steps))
+            print_list("to delete after the last of them:", ((step.title, "") for step in unfreeze_steps))
             if dry_run or not (to_delete or unfreeze_steps):
                 say("nothing was changed")
                 return len(to_delete) == len(found)
@@ -208,7 +208,7 @@ def finalized(plan: Plan, path: Path, target: Target, journal: Path | None, *, d
                 await written.load()
                 directory = beside(path, "definitions")
                 outcomes, needed = await remove_v1.delete(client, to_delete, written, screen, directory)
-                print_list("these are needed again, and stay:", ((removal.crd, removal.why) for removal in needed))
+                print_list("kept, because they are needed again:", ((removal.crd, removal.why) for removal in needed))
                 if not needed and all(outcome.is_complete for outcome in outcomes):
                     outcomes += await applying.apply(client, remove_v1.unfreeze_steps(plan, written, found), written, screen)
             return len(to_delete) == len(found) and not needed and all(outcome.is_complete for outcome in outcomes)

@@ -61,7 +61,7 @@ def assess(
             await require_namespaces(client, namespaces or [])
             return await gathering.gather(client, namespaces or [], options)
 
-    with busy("looking at the cluster"):
+    with busy("checking the cluster"):
         found = assessed(asyncio.run(gather()), selected)
     if as_json or form is Form.json:
         print_as(msgspec.to_builtins(found), Output.json)

@@ -63,9 +63,9 @@ def cleanup(
             runtimes = await taking.listed(client, TRAINING_RUNTIMES, plan.namespaces)
             objections = waiting_train_jobs.objections(plan, present, train_jobs, runtimes, known)
             found = list(cleanup_candidates(plan, jobs, train_jobs, known.records, objections=objections, i_know=i_know))
-            print_list("these stay:", ((candidate.job, candidate.why) for candidate in found if candidate.step is None))
+            print_list("kept:", ((candidate.job, candidate.why) for candidate in found if candidate.step is None))
             to_delete = [candidate for candidate in found if candidate.step is not None]
-            print_list("these go:", ((candidate.job, candidate.why) for candidate in to_delete))
+            print_list("to delete:", ((candidate.job, candidate.why) for candidate in to_delete))
             spaces = plan.namespaces or ("",)
             left = 0 if dry_run else sum([await remove_leftovers(client, namespace) for namespace in spaces])
             if dry_run or not to_delete:

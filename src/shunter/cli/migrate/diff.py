@@ -93,7 +93,7 @@ def print_comparison(conversion: Conversion, comparison: Comparison, *, full: bo
             Text.assemble(("  ? " + finding.topic.id, "yellow"), f" {finding.place}: {finding.message}"), soft_wrap=True
         )
     if conversion.unproved:
-        console.print(Text(f"  ? The comparison reaches as far as manifests say, {UNPROVED}.", style="yellow"), soft_wrap=True)
+        console.print(Text(f"  ? The comparison covers only what manifests say, {UNPROVED}.", style="yellow"), soft_wrap=True)
     reasons = expected_reasons(comparison)
     if reasons and not full:
         total = sum(count for _, count in reasons)

@@ -94,7 +94,7 @@ def of_input(
 ) -> tuple[list[Entry], list[Finding]]:
     """The entries of all jobs of the input, also those within other objects; and the findings about the input itself."""
     jobs = [*read_input.jobs, *(embedded.job for embedded in read_input.embedded)]
-    with counting("looking at jobs", len(jobs)) as advance:
+    with counting("classifying jobs", len(jobs)) as advance:
         batch = converted(jobs, options, read_input.other_objects, advance)
     batch, faults = suppressed_findings(batch, [*read_input.findings, *read_input.unrendered, *faults], configuration)
     return of_batch(batch, now, insides(read_input)), faults

@@ -51,7 +51,9 @@ def proven(
     if not read_input.jobs:
         text = f"no job of kubeflow.org/v1 among {count(len(read_input.objects), 'object')}: nothing was compared"
         if any(found.kind == TRAIN_JOBS.kind for found in read_input.objects):
-            text += ". A TrainJob is compared with the v1 job that it was made of: name the v1 file, and this one by --against"
+            text += (
+                ". A TrainJob is compared with the v1 job it was converted from: name the v1 file, and pass this one to --against"
+            )
         say(text)
     found = provable(read_input, names, options, faults=faults, entries=entries(configuration), progress=counting)
     return in_place_of_ours(found, *_objects(against, source)) if against else found

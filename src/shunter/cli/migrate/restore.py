@@ -46,9 +46,9 @@ def restore(
                 output().print(Text.assemble(verdict, f" {decision.entry.title}: {decision.why}"), soft_wrap=True)
             todo = [decision for decision in decisions if decision.body is not None]
             for need in sorted({f"{d.entry.namespace}: {need}" for d in todo for need in d.entry.needs}):
-                note(f"it is not in the backup, and must be there: {need}")
+                note(f"required in the cluster, and not in the backup: {need}")
             if not dry_run and todo:
-                confirm(f"Make {count(len(todo), 'object')} in {target.description}?", yes=yes)
+                confirm(f"Create {count(len(todo), 'object')} in {target.description}?", yes=yes)
             failed = 0
             for decision in todo:
                 if failure := await restoring.restore(client, decision, dry_run=dry_run):

@@ -39,7 +39,7 @@ def rollback(
     """Undo the steps recorded in the journal, latest first. Shows them, asks for confirmation, undoes them.
 
     Leaves objects that were changed since, and lists them. Never starts a finished training again and never loses one: a
-    TrainJob stays until its v1 job exists again. Exit codes: 0, also where trainings that succeeded stay as they are; 6 if
+    TrainJob stays until its v1 job exists again. Exit codes: 0, also if jobs that succeeded are kept; 6 if
     something else was not undone.
     """
     plan = read(path)
@@ -87,12 +87,11 @@ def rollback(
 
 
 def print_finished(undos: list[Undo]) -> None:
-    """Prints which trainings are kept because they have finished."""
+    """Prints which jobs are kept because they have finished."""
     runtimes = TRAINING_RUNTIMES.kind
     jobs = list(dict.fromkeys(undo.record.job for undo in undos if undo.has_finished and undo.record.kind != runtimes))
     if jobs:
-        stay = "has finished and stays, or it" if len(jobs) == 1 else "have finished and stay, or they"
-        say(f"{count(len(jobs), 'training')} {stay} would train again: {listed(jobs)}")
+        say(f"kept {count(len(jobs), 'finished job')}, which would train again if undone: {listed(jobs)}")
 
 
 def show_undo(undo: Undo, *, would: bool = False) -> None:

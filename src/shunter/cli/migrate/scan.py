@@ -74,7 +74,7 @@ def scan(
     )
     counts = ", ".join(count(number, severity) for number, severity in numbers)
     skipped = f", {found.skipped} skipped (binary, or links)" if found.skipped else ""
-    own = f", {found.own} passed over (written by this tool)" if found.own else ""
+    own = f", {found.own} ignored (written by this tool)" if found.own else ""
     errors().print(
         f"{count(found.files, 'file')} scanned{skipped}{own}: {counts} in {count(len(report_contents.items), 'file')}",
         soft_wrap=True,

@@ -56,6 +56,6 @@ def show_progress(found: Progress) -> None:
     stages = ", ".join(f"{count} {stage}" for stage, count in found.stages.items())
     left = ", ".join(f"{count} {state}" for state, count in found.left.items())
     output().print(f"\n{counted(len(found.rows), 'job')} of the plan: {stages or 'none'}", soft_wrap=True)
-    output().print(f"v1 jobs that are left: {left or 'none'}", soft_wrap=True)
+    output().print(f"remaining v1 jobs: {left or 'none'}", soft_wrap=True)
     print_list("created after the plan:", ((title, "") for title in found.unplanned))
     print_list("interrupted; run apply or rollback again:", ((step, "") for step in found.half_done))

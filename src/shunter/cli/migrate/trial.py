@@ -288,6 +288,6 @@ def chosen(jobs: Sequence[SourceObject], requested: str, namespace: str) -> Sour
         return matches[0]
     if not matches:
         close = nearest(name, [job.name for job in jobs])
-        raise InputError(f"there is no v1 job {requested!r}.", did_you_mean(close, "Look at --namespace."))
+        raise InputError(f"there is no v1 job {requested!r}.", did_you_mean(close, "Check --namespace."))
     titles = ", ".join(job.title for job in matches)
     raise InputError(f"there are {len(matches)} jobs {name!r}: {titles}.", "Name one as KIND/NAME, with --namespace.")

@@ -61,7 +61,7 @@ def validate(
     conversion blocks.
     """
     if smoke and against:
-        raise InputError("--smoke runs our own conversions, not what --against names.", "Leave one of them out.")
+        raise InputError("--smoke runs the conversions of this command, not what --against names.", "Leave one of them out.")
     options = flags.meaning(suspend=source.cluster, suffix=suffix)
     found = proven(jobs or [], options, source, against=against or [], configuration=configuration)
 

@@ -26,7 +26,7 @@ class _Remedies:
             if type(error).__name__ == "BadParameter" and getattr(error, "param", None) is not None:
                 raise refused_value(ctx.command_path, error) from None
             if sentence := incomplete(error):
-                raise InputError(sentence, f"See how it is written: {ctx.command_path} --help") from None
+                raise InputError(sentence, f"See the usage: {ctx.command_path} --help") from None
             raise
         if not self.takes_empty:
             self._require_values(ctx)
@@ -39,7 +39,7 @@ class _Remedies:
             is_given = ctx.get_parameter_source(parameter.name).name == "COMMANDLINE"
             if is_given and ctx.params.get(parameter.name) == "" and not parameter.default:
                 raise InputError(
-                    f"{shown_name(parameter)} is empty, as when a variable of the shell is not set.",
+                    f"{shown_name(parameter)} is empty; perhaps a shell variable is not set.",
                     "Give it a value, or leave it out.",
                 )
 

@@ -81,9 +81,9 @@ class JobChoice(NamedTuple):
     def empty_text(self, total: int, namespace: str) -> str:
         """The message if none of the `total` jobs of a namespace, or of all if that is empty, is listed."""
         if total == 1:
-            return "the only job is not of that state or kind"
+            return "the only job does not match --state or --kind"
         if total:
-            return f"none of the {total} jobs is of that state or kind"
+            return f"none of the {total} jobs matches --state and --kind"
         where = f" in namespace {namespace}" if namespace else ""
         return f"no jobs{where}; run one with: shunter run FILE"
 

@@ -18,7 +18,7 @@ class ProgramOptions(NamedTuple):
     """The options for a program. They are refused with manifests, which have fields for them."""
 
     module: Annotated[str, _option("-m", metavar="MODULE", help="Run a module, as python -m does.")] = ""
-    nodes: Annotated[int, _option("--nodes", help="Training nodes.")] = 1
+    nodes: Annotated[int, _option("--nodes", help="Number of nodes.")] = 1
     gpus: Annotated[int, _option("--gpus", help="GPUs per node.")] = 0
     procs: Annotated[int | None, _option("--procs", help="Processes per node [default: one per GPU, else 1].")] = None
     cpus: Annotated[str, _option("--cpus", help="CPUs that each node requests, as in 4 or 500m.")] = ""

@@ -95,7 +95,7 @@ def no_lines(job: Json, pods: Sequence[Json], options: LogOptions) -> str:
             "The logs of a pod that was replaced are deleted with it."
         )
     if options.tail == 0:
-        return "--tail 0 shows no line that is there already"
+        return "no lines: --tail 0 omits the existing ones"
     if options.since:
         return f"no line was written in the last {options.since}"
     return f"the pods of job {name!r} have printed nothing{'' if overview(job).is_finished else ' yet'}"

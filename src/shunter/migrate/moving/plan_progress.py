@@ -118,7 +118,7 @@ def _place(item: Item, v1: str, train_job: Json | None, past: Past, queue: str) 
             why = "if it had not finished, resume the v1 job by hand"
         return _Place("gone", f"its TrainJob was deleted since it was started: {why}")
     if train_job is None and past == "made":
-        return _Place("gone", "its TrainJob was deleted since; to make it again, roll back and apply")
+        return _Place("gone", "its TrainJob was deleted; to recreate it, roll back and apply")
     if train_job is None:
         if v1 == "gone":
             return _Place("gone", "nothing", is_done=True)
@@ -143,7 +143,7 @@ def _place(item: Item, v1: str, train_job: Json | None, past: Past, queue: str) 
             return _Place(stage, f"to start it, set spec.suspend to false; {why}")
         case "finished":
             verdict = mark(train_job, COMPARED)
-            found = f"the last comparison says {verdict}; when that is mended " if verdict else ""
+            found = f"the last comparison says {verdict}; when that is fixed, " if verdict else ""
             return _Place(stage, f"{found}compare it with {item.title}: migrate compare --plan", "compare")
         case _:
             return _Place(stage, "wait until it has finished")

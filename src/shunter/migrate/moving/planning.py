@@ -159,14 +159,14 @@ def _action(
         return "source", f"it belongs to {owner}, which would undo or repeat what is changed here"
     if own:
         action: Action = "move" if own.action == "move" else "create"
-        return action, f"this plan made TrainJob {own.name} of it already, and goes on: {action}"
+        return action, f"this plan has already created TrainJob {own.name} from it, and continues: {action}"
     if move := next((one for one in made if one.action == "move" and one.is_suspended), None):
-        return "leave", f"plan {move.plan} moves it to TrainJob {move.name}: go on with that plan (apply), or roll it back"
+        return "leave", f"plan {move.plan} moves it to TrainJob {move.name}: continue that plan (apply), or roll it back"
     if outcome.conversion is None or outcome.is_blocked:
         ids = sorted({finding.topic.id for finding in outcome.findings if finding.is_blocking})
         return "leave", f"its conversion is blocked by {', '.join(ids)}"
     if any(one.name == train_job for one in made):
-        return "leave", f"TrainJob {train_job} was made of it already"
+        return "leave", f"TrainJob {train_job} was already created from it"
     if conflict := name_conflict(cluster.taken, source.namespace, train_job):
         return "leave", f"{conflict} exists; give the TrainJob another name: options: {{suffix: -v2}}"
     queue = queue_name(source.value)
@@ -180,12 +180,12 @@ def _action(
         case "move":
             return (
                 "move",
-                f"it is {state}; --running=move: it is suspended, and its TrainJob goes on from the last checkpoint",
+                f"it is {state}; --running=move: it is suspended, and its TrainJob resumes from the last checkpoint",
             )
         case "leave":
             return "leave", f"it is {state}; --running=leave"
         case _:
-            return "wait", f"it is {state}: its pods cannot be moved; choose move if it goes on from checkpoints"
+            return "wait", f"it is {state}: its pods cannot be moved; choose move if it resumes from checkpoints"
 
 
 def _decisions(conversion: Conversion | None, findings: Sequence[Finding]) -> Iterator[str]:
@@ -211,7 +211,7 @@ def _freeze(cluster: Cluster, plan_options: PlanOptions) -> tuple[Freeze, str]:
         return "none", "the cluster does not serve ValidatingAdmissionPolicy (Kubernetes 1.30 or newer does)"
     if plan_options.strategy == "replacement":
         return "deny", "no new job may start on v1 while it is drained"
-    return "warn", "users who create a v1 job are warned to use v2; change it to deny once they know"
+    return "warn", "users who create a v1 job are warned to use v2; change it to deny when they have switched"
 
 
 def _id(cluster: Cluster, plan_options: PlanOptions, batch: Batch) -> str:

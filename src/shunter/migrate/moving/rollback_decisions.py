@@ -94,7 +94,7 @@ class RolledBackTrainJob(NamedTuple):
         return f"{subject} is in queue {self.queue}, and both would train" if self.queue else ""
 
 
-LOST = "its TrainJob was started and is gone: it may have trained to the end."
+LOST = "its TrainJob was started and no longer exists: it may have trained to the end."
 _TRAIN_ON_V1 = "To train on v1 again, resume the v1 job by hand: spec.runPolicy.suspend: false"
 _BY_HAND = "If it did not, resume the v1 job by hand: spec.runPolicy.suspend: false"
 _IN_QUEUE = (
@@ -180,7 +180,7 @@ def _undo_create(record: Record, present: Json | None, context: UndoContext) -> 
     if record.uid not in ("", uid) or mark(present, PLAN) != context.plan_id:
         return Undo(record, "refuse", "another object has that name now")
     if record.kind == TRAIN_JOBS.kind and (row := overview(present)).is_finished:
-        why = f"it has finished ({row.state}) and stays: its result is there"
+        why = f"it has finished ({row.state}) and is kept, with its result"
         return Undo(record, "keep", why, has_finished=row.state == "Succeeded")
     if record.kind == TRAIN_JOBS.kind and context.origin != "there":
         return Undo(record, "keep", _last_trace(record, context.origin))
@@ -188,7 +188,7 @@ def _undo_create(record: Record, present: Json | None, context: UndoContext) -> 
         uses = f"{', '.join(users)} {'uses' if len(users) == 1 else 'use'} it"
         return _finished(record, uses) if all(context.users.values()) else Undo(record, "keep", uses)
     if digest(present) not in known if known else present["metadata"].get("generation", 1) != 1:
-        return Undo(record, "refuse", "it was changed since it was made")
+        return Undo(record, "refuse", "it was changed after it was created")
     return Undo(record, "delete", "this plan made it", uid, present["metadata"]["resourceVersion"])
 
 

@@ -37,17 +37,17 @@ def unscheduled_pod(label: str, pod: Json, events: Sequence[Json], now: datetime
     if scheduled.get("status") == "False":
         word, text, remedy = _scheduling(message)
         if word == "Unschedulable" and any(event.get("reason") in AUTOSCALER_REASONS for event in events):
-            remedy = "An autoscaler has seen it: a node may come."
+            remedy = "A node autoscaler has reacted: a node may be added."
         return BlockedPod(label=label, word=word, text=text, remedy=remedy, gang=group)
     if not scheduled and group and age(pod, now) > RESPONSE_TIMEOUT:
         # The scheduler of Kubernetes 1.36 writes neither a condition nor an event then.
-        text = f"scheduler {scheduler} has not looked at the pod, which is of PodGroup {group}"
+        text = f"scheduler {scheduler} has not processed the pod, which belongs to PodGroup {group}"
         see = f"kubectl get podgroups.scheduling.k8s.io {group} -n {pod['metadata']['namespace']} -o yaml"
-        remedy = f"Is the PodGroup there, and are there as many pods as its minCount? See: {see}"
+        remedy = f"Check that the PodGroup exists and has at least minCount pods. See: {see}"
         return BlockedPod(label=label, word="WaitingForGang", text=text, remedy=remedy, gang=group)
     if not scheduled and age(pod, now) > RESPONSE_TIMEOUT:
-        text = f"scheduler {scheduler} has not looked at the pod"
-        return BlockedPod(label=label, word="NoScheduler", text=text, remedy=f"Is {scheduler} installed, and does it run?")
+        text = f"scheduler {scheduler} has not processed the pod"
+        return BlockedPod(label=label, word="NoScheduler", text=text, remedy=f"Check that {scheduler} is installed and running.")
     return None
 
 

@@ -68,7 +68,9 @@ def queue_cause(
             return Cause("Queued", f"it waits in queue {queue}; Kueue has made no Workload for it yet")
         text = f"it waits in queue {queue}, and Kueue has made no Workload for it"
         return Cause(
-            "NoQueue", text, f"does Kueue run, and does its configuration name {job['kind']}s in integrations.frameworks?"
+            "NoQueue",
+            text,
+            f"check that Kueue is running and that its configuration lists {job['kind']}s in integrations.frameworks.",
         )
     return _of_workload(workload, queue, position, now)
 
@@ -119,7 +121,7 @@ def _requeue_text(workload: Json, now: datetime) -> str:
     """That the job was evicted and requeued, and when it is considered again."""
     text = ""
     if _is_true(workload, "Evicted") and (why := _message(workload, "Preempted") or _message(workload, "Evicted")):
-        text += f". It was put back: {why}"
+        text += f". It was requeued: {why}"
     again = moment((workload.get("status", {}).get("requeueState") or {}).get("requeueAt"))
     if again is not None and again > now:
         text += f". It is considered again at {again.strftime('%H:%M:%S')}Z"

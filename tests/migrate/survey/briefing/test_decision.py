@@ -51,7 +51,7 @@ def test_the_verdict_follows_from_classes_and_proof(jobs: list[SourceObject], wo
 def test_no_verdict_is_good_while_not_all_was_read(jobs: list[SourceObject], word: str, tone: str) -> None:
     said = decision.verdict(facts(jobs, faults=[ODD, UNREAD]))
     assert (said.word, said.tone) == (word, tone)
-    assert "1 finding of the input blocks: there may be jobs that are not seen." in said.sentence
+    assert "1 finding of the input blocks: there may be jobs that were not read." in said.sentence
     points = decision.checklist(facts(jobs, faults=[UNREAD], is_live=True))
     done = {point.text: point.is_done for point in points}
     assert not done["All v1 jobs inventoried and classified"]

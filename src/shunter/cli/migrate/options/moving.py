@@ -59,7 +59,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise InputError("nothing was changed: no terminal for the confirmation.", "Add --yes, or look first with --dry-run.")
+        raise InputError("nothing was changed: no terminal for the confirmation.", "Add --yes, or preview with --dry-run.")
     typer.confirm(question, abort=True, err=True)
 
 

@@ -70,7 +70,7 @@ async def remove_leftovers(client: Client, namespace: str) -> int:
     async for resource, obj in leftovers(client, namespace, datetime.now(UTC)):
         await remove(client, resource, obj)
         title = object_title(resource.kind, obj["metadata"]["namespace"], obj["metadata"]["name"])
-        say(f"removed {title}, left of a trial")
+        say(f"removed {title}, left over from a trial")
         count += 1
     return count
 

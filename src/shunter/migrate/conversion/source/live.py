@@ -132,7 +132,7 @@ async def require_namespaces(client: Client, namespaces: Iterable[str]) -> None:
         try:
             await client.get(NAMESPACES, name)
         except NotFound:
-            raise InputError(f"namespace {name}: the cluster has none of this name.", "See `kubectl get namespaces`.") from None
+            raise InputError(f"namespace {name} does not exist in the cluster.", "See `kubectl get namespaces`.") from None
         except Forbidden:
             continue
 

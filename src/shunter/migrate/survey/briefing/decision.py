@@ -57,7 +57,7 @@ def verdict(facts: Facts) -> Verdict:
     if not blocking:
         return of_jobs
     verb = "blocks" if blocking == 1 else "block"
-    unread = f"{count(blocking, 'finding')} of the input {verb}: there may be jobs that are not seen."
+    unread = f"{count(blocking, 'finding')} of the input {verb}: there may be jobs that were not read."
     if not facts.unfinished:
         return Verdict("Not all was read", f"No unfinished v1 job was seen, but {unread}", "bad")
     if of_jobs.tone == "good":

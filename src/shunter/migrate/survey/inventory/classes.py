@@ -19,7 +19,7 @@ CLASSES: dict[JobClass, str] = {
     "finished": "has ended: cleanup archives it, nothing starts it again",
     "owned": "created by another tool: the source is converted, not the job",
     "blocked": "no usable result until someone decides or changes it",
-    "complex": "something means something else in v2: look at the result, test it",
+    "complex": "a setting changes its meaning in v2: review the result, test it",
     "standard": "keeps its meaning: several pods that train together, volumes, or more settings of pods",
     "simple": "keeps its meaning, and is one pod with standard resources",
 }
@@ -27,10 +27,10 @@ CLASSES: dict[JobClass, str] = {
 WAVES: dict[JobClass, str] = {
     "simple": "no field changes its meaning: a fair trial for everything after it",
     "standard": "these need runtimes of their own",
-    "complex": "something changes its meaning: look at each result",
+    "complex": "settings change their meaning: review each result",
     "owned": "other tools create these: change the source, the cluster follows",
     "finished": "nothing is left to run: they are archived",
-    "blocked": "these stay on v1 until their findings are dealt with",
+    "blocked": "these stay on v1 until their findings are resolved",
 }
 """Waves in their order, with the reason for each."""
 _STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
@@ -87,7 +87,7 @@ def _blocked(subject: Subject) -> str:
 
 
 def _embedded(subject: Subject) -> str:
-    return f"it stands inside {subject.inside}: what makes and watches it speaks v1 as well" if subject.inside else ""
+    return f"it is embedded in {subject.inside}: what creates and watches it uses v1 as well" if subject.inside else ""
 
 
 def _suppressed_ids(subject: Subject) -> str:

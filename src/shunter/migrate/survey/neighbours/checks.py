@@ -107,7 +107,7 @@ def _why_unchanged(document: Document, others: Sequence[SourceObject], jobs: Job
     if len(others) == len(document.objects):
         return ""
     if document.is_json:
-        return "it stands in a List of JSON beside jobs"
+        return "it is in a JSON List together with jobs"
     inside = {id(source) for source in document.objects}
     is_converted = any(job.result for job in jobs.all if id(job.outcome.source) in inside)
     return "" if is_converted else "it is in a List whose jobs are not converted"
@@ -171,7 +171,7 @@ def _remedy(change: Change, new: str, obstacle: str) -> str:
     if change.new is None:
         return "No selector of v2's labels has exactly these pods: give the pod templates a label of your own, and select that."
     if change.doubt:
-        return f"Select {new}, after a look: {change.doubt}."
+        return f"Select {new}, after a review: {change.doubt}."
     if obstacle:
         return f"Select {new}. --update-selectors left it: {obstacle}."
     return f"Select {new}; --update-selectors writes that."

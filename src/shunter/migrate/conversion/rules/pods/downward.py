@@ -17,7 +17,7 @@ _JOB_INDEX = "metadata.labels['jobset.sigs.k8s.io/job-index']"
 
 READ_ELSEWHERE = Topic(
     id="POD005",
-    title="a value of the downward API comes from another label",
+    title="a value of the downward API is read from a different label",
     severity="warning",
     change="semantic-change",
     grade="Q",

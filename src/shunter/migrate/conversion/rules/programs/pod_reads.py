@@ -62,14 +62,14 @@ READS = Topic(
 )
 UNREAD_TEXT = Topic(
     id="HOST027",
-    title="a program grows too long, or is nested too deep, to be read",
+    title="a program is too long, or too deeply nested, to analyze",
     severity="warning",
     change="semantic-change",
     grade="D",
     explanation=(
         "The rules read what a shell runs up to a dozen substitutions within each other, three texts of `eval` within each "
         "other, and a few hundred thousand characters that variables, and texts that are started again, add to a container's "
-        "programs. What is beyond was not looked into: it may read names and ports that differ in v2."
+        "programs. The rest was not analyzed: it may read names and ports that differ in v2."
     ),
     remedy="Look through the program for host names, ports and variables of v1.",
     explains=("none",),

@@ -49,7 +49,7 @@ def figures(fleet: Fleet) -> Html:
         [
             ("jobs", f"{fleet.jobs:,}", ""),
             ("ready to move (simple, standard)", f"{fleet.count('simple', 'standard'):,}", "good"),
-            ("to look at (complex)", f"{fleet.count('complex'):,}", "mild"),
+            ("to review (complex)", f"{fleet.count('complex'):,}", "mild"),
             ("blocked", f"{fleet.count('blocked'):,}", "bad" if fleet.count("blocked") else ""),
             ("effort points", f"{fleet.effort:,}", ""),
             ("GPU-hours used", f"{fleet.gpu_hours:,.0f}", ""),

@@ -22,7 +22,7 @@ from shunter.migrate.findings import Topic
 
 PEERS = Topic(
     id="HOST028",
-    title="a program counts or lists pods by a name in DNS",
+    title="a program counts or lists pods by a DNS lookup",
     severity="warning",
     change="semantic-change",
     grade="D",
@@ -42,7 +42,7 @@ PEERS = Topic(
 )
 COUNTS = Topic(
     id="HOST029",
-    title="a rank, or a number of ranks or shards, is taken from a name in DNS",
+    title="a rank, or a number of ranks or shards, is computed from a DNS lookup",
     severity="error",
     change="semantic-change",
     grade="L",
