@@ -81,7 +81,7 @@ class ReplicationController(Struct, frozen=True):
     status: ReplicaSetStatus = ReplicaSetStatus()
 
     def as_replica_set(self) -> ReplicaSet:
-        """The same in the terms of a ReplicaSet."""
+        """This ReplicationController as a ReplicaSet with an equivalent selector."""
         spec = self.spec
         return ReplicaSet(
             metadata=self.metadata,

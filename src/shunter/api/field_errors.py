@@ -79,7 +79,7 @@ def too_long(field: str, maximum: int) -> FieldError:
 
 
 def too_many(field: str, actual: int, maximum: int) -> FieldError:
-    """Of a list with `actual` elements, of which it may have `maximum`."""
+    """The error for a list of `actual` elements that may have at most `maximum`."""
     noun = "item" if maximum == 1 else "items"
     return FieldError("FieldValueTooMany", field, f"Too many: {actual}: must have at most {maximum} {noun}")
 
@@ -91,7 +91,7 @@ def aggregate(errors: list[FieldError]) -> str:
 
 
 def made_worse(errors: list[FieldError], before: list[FieldError]) -> list[FieldError]:
-    """Those of an update's faults that the object did not have already: others must not keep it from being changed."""
+    """The errors that an update introduces. Errors that the stored object already had must not block the update."""
     return [error for error in errors if error not in before]
 
 

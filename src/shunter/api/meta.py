@@ -164,8 +164,8 @@ def annotations_of(obj: Json) -> dict[str, str]:
 
 
 def grace_period(seconds: int) -> timedelta:
-    """As Go counts it, in nanoseconds of 64 bits: what is beyond 292 years comes round, and the deletionTimestamp that a real API
-    server gives such a pod is a moment that was not requested."""
+    """The duration as Go computes it, in 64-bit nanoseconds: it wraps around beyond 292 years, so the deletionTimestamp of such a
+    pod is wrong, as on a real API server."""
     nanoseconds = (seconds * 10**9 + 2**63) % 2**64 - 2**63
     return timedelta(microseconds=nanoseconds // 1000)
 

@@ -81,7 +81,7 @@ class World(NamedTuple):
 
 
 def limits(world: World) -> dict[str, Limits]:
-    """By the uid of each pod that has an address."""
+    """Returns the limits of each pod that has an address, by the pod's uid."""
     return {pod.uid: _limits(pod, world) for pod in world.pods if pod.address}
 
 

@@ -23,7 +23,7 @@ class LabelSelector(Struct, frozen=True):
 
 
 def selects(selector: Json, labels: Mapping[str, str]) -> bool:
-    """The same for a selector as it stands in an object."""
+    """Whether a selector in its JSON form (matchLabels, matchExpressions) matches the labels."""
     return _matches(selector.get("matchLabels") or {}, selector.get("matchExpressions") or (), labels)
 
 

@@ -108,7 +108,7 @@ async def present(client: Client, resource: Resource, manifest: Manifest, *, rep
 
 
 async def try_out(client: Client, resource: Resource, manifest: Manifest) -> None:
-    """Lets the server judge the job in a dry run, under a free name of the same length: creation has rules of its own."""
+    """Creates the job in a dry run, under a random name of the same length. Raises ShunterError if the server rejects it."""
     metadata = manifest.object["metadata"]
     name = "".join(random.choices(string.ascii_lowercase, k=len(metadata["name"])))
     stand_in = {**manifest.object, "metadata": {**metadata, "name": name}}

@@ -28,7 +28,7 @@ VolumeAndMount = tuple[Json, Json]
 
 
 def map_name(digest: str, number: int) -> str:
-    """Of the ConfigMap with this piece of the code."""
+    """The name of the ConfigMap with part `number` of the code."""
     return f"code-{digest[:SHORT]}-{number}"
 
 

@@ -35,8 +35,8 @@ class Place(NamedTuple):
 
 
 async def refused(client: Client, resource: Resource, manifest: Manifest, error: ApiError, *, called: str = "") -> ShunterError:
-    """What to tell of a refusal. The server's schemas are read only for an unknown field. `called` is the name under which the
-    server saw the object, if that was another."""
+    """The error to show for a rejection by the server. Its schemas are read only for an unknown field. `called` is the name that
+    was sent, if it differs from the manifest's."""
     fields = refused_fields(error.status, resource.kind)
     unknown = any(field.fault == "unknown" for field in fields)
     schemas = await served_schemas(client, resource) if unknown else {}

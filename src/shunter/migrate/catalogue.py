@@ -1,4 +1,4 @@
-"""All topics that the tool can tell of, found where they stand: beside the rules that tell them."""
+"""All topics of findings, collected from the modules that report them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def topics() -> MappingProxyType[str, Topic]:
 
 @cache
 def modules() -> MappingProxyType[str, str]:
-    """By the id of each topic the module that defines it: `shunter.migrate.conversion.rules.ttl`."""
+    """The module that defines each topic, by the topic's id: `shunter.migrate.conversion.rules.ttl`."""
     found = ((id, module.__name__) for module in _modules() for id in _DEFINITION.findall(inspect.getsource(module)))
     return MappingProxyType(dict(found))
 

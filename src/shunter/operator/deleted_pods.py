@@ -20,7 +20,7 @@ class _Deletion(NamedTuple):
 
 
 class Deletions:
-    """Those of the pods of one informer, whose handler `changed` is."""
+    """The first deletion (timestamp and grace period) of each pod of one informer. Register `changed` as its handler."""
 
     def __init__(self) -> None:
         self._first: dict[str, _Deletion] = {}

@@ -14,7 +14,8 @@ from shunter.kube.cache.store import revision
 
 
 class EndedPods:
-    """Those of the pods of one informer, whose handler `changed` is."""
+    """Finished pods of one informer, with the resourceVersion at which each was first seen finished. Register `changed` as its
+    handler."""
 
     def __init__(self) -> None:
         self._revisions: dict[str, int] = {}
@@ -28,5 +29,6 @@ class EndedPods:
 
     @property
     def revisions(self) -> Mapping[str, int]:
-        """By UID. If a pod was changed before its end was seen, this is the version of that change."""
+        """The resourceVersion of each finished pod, by UID. If a pod was changed before its end was seen, this is the version of
+        that change."""
         return MappingProxyType(self._revisions)

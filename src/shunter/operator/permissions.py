@@ -71,7 +71,7 @@ class Grant(NamedTuple):
 
     @property
     def rule(self) -> Json:
-        """As in a Role."""
+        """The grant as a rule of a Role (JSON)."""
         path = f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
         rule: Json = {"apiGroups": [self.resource.group], "resources": [path], "verbs": list(self.verbs)}
         if self.names:

@@ -36,7 +36,7 @@ class TrustState(NamedTuple):
 
 
 class Registrar:
-    """Of one replica. `source` is where its certificate comes from."""
+    """Registers the webhooks of one replica. `source` provides its certificate."""
 
     def __init__(self, client: Client, configurations: Sequence[Configuration], source: Source, *, writes: Writes) -> None:
         self._client = client
@@ -46,7 +46,8 @@ class Registrar:
         self._has_registered = False
 
     async def look(self, serve: Serve) -> TrustState:
-        """One look. ApiError when the server refuses or does not answer, SecretProblem when the certificate cannot be had."""
+        """Checks registration and certificate once, and corrects them; returns what the API server then trusts. Raises ApiError
+        if a request fails, SecretProblem if the certificate is not available."""
         is_first = self._writes == "configurations" and not self._has_registered
         stored = [None if is_first else await self._read(configuration) for configuration in self._configurations]
         trusted = [bundle for registered in stored if registered for bundle in bundles(registered)]

@@ -24,8 +24,8 @@ ETCD_LIMIT = 3 * 2**19
 
 
 def size_limit(previous: Entry | None) -> int | None:
-    """For what is written over `previous`, None for a new object. One that is larger already, as it was stored before there was a
-    limit, has none: it could not even be deleted where a finalizer keeps it."""
+    """The maximum size in bytes of an object that replaces `previous` (None: a new object); None: unlimited, if `previous`
+    already exceeds the limit, so that its finalizers can be removed."""
     return ETCD_LIMIT if previous is None or len(previous.tail) <= ETCD_LIMIT else None
 
 

@@ -80,7 +80,7 @@ class WorkQueue:
         return len(self._ready) + len(self._ready_later)
 
     def add(self, key: Key) -> None:
-        """Has the key reconciled soon."""
+        """Adds the key to the queue, unless it is queued already; a key that a worker has is queued again afterwards."""
         if self._closed or key in self._dirty:
             return
         self._dirty[key] = time.monotonic()

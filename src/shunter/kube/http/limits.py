@@ -23,7 +23,7 @@ class Timeouts(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Of one server."""
+    """The limits of one HTTP server."""
 
     body: int
     """Bytes of a request's body."""

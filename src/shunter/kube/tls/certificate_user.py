@@ -1,4 +1,4 @@
-"""The user and groups that a client certificate stands for."""
+"""The user and groups that a client certificate authenticates."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class Selection(NamedTuple):
 
 
 def selection(names: Iterable[str], ignored: Sequence[str] = ()) -> Selection:
-    """Of the files of a tree, by their paths below its root with `/`, those that travel. `ignored` are the lines of its
-    .shunterignore."""
+    """Selects the files of a tree that are sent with the job. `names` are paths relative to its root, with `/`; `ignored` are the
+    lines of its .shunterignore."""
     spec = _spec(tuple(ignored))
     asked = [
         name for name in sorted(set(names)) if not spec.match_file(name) and not is_ignored(posixpath.dirname(name), ignored)

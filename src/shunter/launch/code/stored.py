@@ -42,8 +42,7 @@ async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
 
 
 async def own(client: Client, namespace: str, maps: Sequence[Json]) -> None:
-    """Makes every job that uses the ConfigMaps their owner. What went meanwhile, with another job that was its only owner, is
-    created anew."""
+    """Makes every job that uses the ConfigMaps their owner. Recreates those that were deleted meanwhile with their only owner."""
     if not maps:
         return
     metadata = maps[0]["metadata"]

@@ -145,7 +145,7 @@ class Draft:
 
     @property
     def job_kind(self) -> JobKind:
-        """Of v1's operator, by the kind alone. KeyError for a kind that v1 does not have."""
+        """The v1 kind of the job. Raises KeyError for a kind that v1 does not have."""
         return _JOB_KINDS[self.kind]
 
     @property
@@ -213,8 +213,8 @@ class Draft:
         dropped: bool = False,
         offset: int | None = None,
     ) -> Finding:
-        """Tells the user of a field, or of what stands at `offset` in its text; `dropped` when nothing stands for it in the
-        result."""
+        """Records and returns a finding about a field, or about position `offset` of its text. `dropped`: the result has no
+        counterpart of the field."""
         accepted = topic.suppression_reason(self.options.accepted)
         shown = excerpt(message, MESSAGE)
         finding = Finding(topic, self.source.title, self.source.place(path, offset), path, shown, remedy, target, accepted)

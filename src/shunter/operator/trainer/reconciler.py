@@ -102,7 +102,8 @@ class TrainJobReconciler:
         return plan_failure(observed, failure, now)
 
     def waiting_for(self, resource: Resource) -> Callable[[Runtime], Iterable[Key]]:
-        """From a runtime to the jobs that have met no runtime yet and refer to it. Jobs with a snapshot do not care."""
+        """Returns a mapping from a runtime to the jobs that refer to it and have no snapshot yet. Jobs with a snapshot ignore
+        changes of the runtime."""
 
         def keys(runtime: Runtime) -> Iterable[Key]:
             reference = f"{resource.kind}/{runtime.metadata.namespace}/{runtime.metadata.name}"

@@ -189,7 +189,7 @@ def _restart_or_failure(job: AnyJob, replica_type: str, counts: ReplicaStatus) -
 
 
 def failure_verdict(job: AnyJob, replica_type: str, failed: int, *, restarts: bool) -> Verdict:
-    """That so many pods of a role have failed, which restarts the job or fails it."""
+    """The verdict if `failed` pods of a role have failed: Restarting if `restarts`, otherwise Failed."""
     reason = f"because {failed} {replica_type} replica(s) failed."
     if restarts:
         return Verdict("Restarting", f"{job.kind} {job.name} is restarting {reason}")

@@ -91,7 +91,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self.notes((Note(regarding=self.ref, type=type, reason=reason, message=message),))
 
     def notes(self, notes: tuple[Note, ...]) -> Progress:
-        """With these events after those that are there."""
+        """Returns a copy with these events appended."""
         return msgspec.structs.replace(self, events=(*self.events, *notes))
 
     def started(self, at: datetime | None = None) -> Progress:

@@ -94,7 +94,7 @@ async def _mutated(webhooks: Webhooks, served: ServedKind, document: Json, attri
 async def reviewed(
     backend: Backend, served: ServedKind, document: Json, old: Json | None, attributes: Attributes, *, status: bool = False
 ) -> None:
-    """Asks validating webhooks, then built-in validating admission."""
+    """Runs the validating webhooks, then built-in validating admission."""
     if backend.webhooks.validates(attributes, document):
         await backend.webhooks.validate(attributes, document)
     if not status:

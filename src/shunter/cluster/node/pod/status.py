@@ -101,7 +101,7 @@ def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
 
 
 def with_conditions_of_others(status: Json, observed: Json) -> Json:
-    """A status of ours with what others say about the pod, as it was last observed on the server."""
+    """The status with the conditions that other controllers own, taken from the last observed status."""
     conditions = [one for one in status.get("conditions") or () if one["type"] in OWNED_CONDITIONS]
     conditions += [one for one in observed.get("conditions") or () if one["type"] not in OWNED_CONDITIONS]
     return {**status, "conditions": conditions}

@@ -46,8 +46,8 @@ class Sizes(NamedTuple):
 
 
 def sizes(batch: Batch, texts: Iterable[str]) -> Sizes:
-    """Of the jobs of a batch that may be used, and of the texts that were written of them. Jobs within other objects and those in
-    JSON do not count."""
+    """The line counts of the usable jobs of a batch, and of the texts converted from them, without embedded jobs and jobs in
+    JSON."""
     jobs = [one.source for one in usable(batch) if not one.source.is_embedded and not _is_json(one.source)]
     results: dict[str, list[int]] = {TRAIN_JOBS.kind: [], TRAINING_RUNTIMES.kind: []}
     for text in texts:

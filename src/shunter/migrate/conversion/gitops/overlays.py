@@ -61,8 +61,8 @@ def _of_other_roots(given: Input, root: Path) -> set[Path]:
 
 
 def left_behind(given: Input, options: Options) -> list[Finding]:
-    """What is told of kustomizations with patches of v1 jobs that build on what was read, and were not read themselves: those of
-    the same working tree of git."""
+    """Findings about kustomizations that patch v1 jobs, build on the input and are not part of it; only those in the same git
+    working tree."""
     read = {os.path.realpath(file.path): file for file in given.files if file.path is not None}
     jobs = {id(job) for job in given.jobs}
     folders = {
@@ -91,7 +91,7 @@ def _builds_on(each: Kustomization, reached: Collection[str]) -> bool:
 
 
 def build_options(batch: Batch) -> Options:
-    """Those by which builds are converted: what was suppressed for jobs of the files is suppressed for what is built of them."""
+    """The options for converting builds: findings that are suppressed for the files are suppressed for the builds as well."""
     suppressed_ids = {finding.topic.id for finding in batch.findings if finding.suppressed and finding.topic.acceptable}
     return msgspec.structs.replace(batch.options, accepted=tuple(sorted({*batch.options.accepted, *suppressed_ids})))
 

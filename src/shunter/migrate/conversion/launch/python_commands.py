@@ -69,7 +69,7 @@ class Connection(NamedTuple):
 
 @lru_cache(maxsize=256)
 def commands(code: str) -> tuple[PythonCommand, ...]:
-    """Those that the code writes out, in its order; none of code that cannot be parsed."""
+    """The commands that the code contains as literals, in order; empty for code that cannot be parsed."""
     tree = python_code.parsed(code)
     return () if tree is None else tuple(sorted({*_Code(code, tree).commands()}, key=lambda command: command.start))
 

@@ -19,7 +19,8 @@ _JOBSET_UID = "jobset.sigs.k8s.io/jobset-uid"
 
 
 class ReportingPods:
-    """Of one replica. `jobset_uid` is the uid of the JobSet that a job has now, empty where there is none of its own."""
+    """Checks whether a reporting pod exists and belongs to the job; one instance per replica. `jobset_uid` returns the uid of a
+    job's current JobSet, empty if it has none."""
 
     def __init__(self, client: Client, jobset_uid: Callable[[Key], str]) -> None:
         self._client = client

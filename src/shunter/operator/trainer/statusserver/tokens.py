@@ -35,7 +35,7 @@ class _Bearer(NamedTuple):
 
 
 class TokenReviewer:
-    """Of one replica. `now` is Unix time."""
+    """Reviews bearer tokens and caches the results; one per replica. `now` returns Unix time."""
 
     def __init__(self, client: Client, pods: ReportingPods, *, now: Callable[[], float] = time.time) -> None:
         self._client = client

@@ -32,7 +32,7 @@ def writes(job: AnyJob, pods: list[Pod]) -> list[Write]:
 
 
 def evidence(children: Children) -> Children:
-    """Children whose pods tell how the job is doing: all but those on their way out that were scaled in."""
+    """The children without the pods that are being deleted by a scale-in: those do not count for the job's status."""
     kept = tuple(pod for pod in children.pods if not (pod.is_leaving and _is_marked(pod)))
     return children if len(kept) == len(children.pods) else Children(kept, children.services)
 

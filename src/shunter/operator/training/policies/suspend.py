@@ -43,6 +43,6 @@ def stopped(progress: Progress) -> Progress:
 
 
 def resumed(progress: Progress, name: str) -> Progress:
-    """Suspended turns False and the clock of the job starts anew."""
+    """Returns the progress with condition Suspended=False, a new start time, and an event."""
     message = f"{progress.kind} {name} is resumed."
     return progress.condition("Suspended", message, cause="Resumed", status="False").started().event("Normal", "Resumed", message)

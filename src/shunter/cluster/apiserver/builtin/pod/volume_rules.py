@@ -256,7 +256,7 @@ def _local_path_errors(path: str, field: str) -> list[FieldError]:
 
 
 def backstep_errors(path: str, field: str) -> list[FieldError]:
-    """Of a path that must not lead up."""
+    """Errors of a path that must not contain `..`."""
     return [invalid(field, path, "must not contain '..'")] if ".." in path.split(posixpath.sep) else []
 
 
