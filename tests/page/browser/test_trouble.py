@@ -371,6 +371,53 @@ def test_after_a_laptop_has_slept_a_stream_that_says_nothing_is_opened_again(loo
     expect(page.locator(".live")).to_have_text("live")
 
 
+def test_a_connection_that_says_nothing_any_more_is_not_live(look: Look) -> None:
+    """As behind a network that drops packets: neither the stream nor what opens it again ever fails."""
+    tab = look()
+    snapshot = f"event: snapshot\ndata: {json.dumps({'session': SESSION, 'rows': {'jobs': []}})}\n\n"
+    tab.page.clock.install()
+    tab.page.add_init_script(
+        f"""
+        const real = fetch;
+        const pieces = [new TextEncoder().encode({json.dumps(snapshot)})];
+        window.fetch = (url, {{ signal, ...options }} = {{}}) => {{
+          if (!String(url).startsWith("/api/live")) return real(url, options);
+          const piece = pieces.pop();
+          if (!piece) return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+          return Promise.resolve(new Response(new ReadableStream({{
+            start: (stream) => (stream.enqueue(piece), signal.addEventListener("abort", () => stream.error(signal.reason))),
+          }})));
+        }};
+        """
+    )
+    tab.page.reload()
+    expect(tab.page.locator(".live")).to_have_text("live")
+    for seconds in (26, 41, 41):
+        tab.page.clock.fast_forward(seconds * 1000)
+        expect(tab.page.locator(".live")).to_have_text("reconnecting")
+        expect(tab.page.get_by_text("No connection to the server of this page.")).to_be_visible()
+
+
+def test_a_window_that_was_hidden_for_a_moment_holds_no_stream_when_it_is_hidden_again(
+    browser: Browser, given_page: RunningPage
+) -> None:
+    with logged_in(browser, given_page) as tab:
+        session = given_page.session(cookie_of(tab.page))
+        tab.page.evaluate(
+            """() => {
+              let isHidden = false;
+              Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+              window.hide = (hidden) => { isHidden = hidden; document.dispatchEvent(new Event("visibilitychange")); };
+              hide(true);
+              hide(false);
+            }"""
+        )
+        eventually(lambda: session.streams == 1)
+        expect(tab.page.locator(".live")).to_have_text("live")
+        tab.page.evaluate("() => hide(true)")
+        eventually(lambda: session.streams == 0)
+
+
 @pytest.mark.skipif(not shutil.which("ip"), reason="network interfaces are made with ip, of the package iproute2")
 def test_network_interfaces_that_come_while_the_page_loads_do_not_break_it(browser: Browser, given_page: RunningPage) -> None:
     """As pods of the embedded cluster bring them: Chromium fails what is pending with ERR_NETWORK_CHANGED."""

@@ -4,9 +4,12 @@
  */
 
 export const SLOTS = 5;
-const SILENCE = 40_000;
+/** A request without an answer for so long is given up. */
+const PATIENCE = 40_000;
+/** So is a stream without an event for so long: the server sends one every 15 s. */
+const SILENCE = 25_000;
 const LONGEST_PAUSE = 8_000;
-/** A stream that was open for longer resets the pause before reconnecting; one that breaks at once again and again does not. */
+/** A stream that was open for longer resets the pause before reconnecting; one that breaks at once again and again, or never opens, does not. */
 const LASTING = 5_000;
 
 /**
@@ -24,7 +27,7 @@ export function openStream(url, listener) {
   /** @type {AbortController | null} */
   let current = null;
 
-  async function run() {
+  async function start() {
     const control = new AbortController();
     current = control;
     try {
@@ -34,15 +37,16 @@ export function openStream(url, listener) {
     } finally {
       if (current === control) current = null;
     }
+    // Not if it was closed because the tab was hidden: it may be visible again by now, with another stream.
+    isDone ||= !control.signal.aborted;
   }
   function visibility() {
     if (closed || isDone) return;
     if (document.hidden) current?.abort();
-    else if (!current || current.signal.aborted) start();
+    else if (!current || current.signal.aborted) void start();
   }
-  const start = () => run().then(() => (isDone = isDone || !document.hidden));
   document.addEventListener("visibilitychange", visibility);
-  if (!document.hidden) start();
+  if (!document.hidden) void start();
   return () => {
     closed = true;
     document.removeEventListener("visibilitychange", visibility);
@@ -55,31 +59,36 @@ async function keepOpen(url, listener, control) {
   let failures = 0;
   listener.onState("connecting");
   while (!control.signal.aborted) {
-    const began = performance.now();
-    const outcome = await once(url, listener, control);
-    if (performance.now() - began > LASTING) failures = 0;
+    let opened = Infinity;
+    const onState = (/** @type {StreamState} */ state) => ((opened = performance.now()), listener.onState(state));
+    const outcome = await once(url, { onEvent: listener.onEvent, onState }, control);
+    if (performance.now() - opened > LASTING) failures = 0;
     if (control.signal.aborted) return;
     if (outcome === "ended") return listener.onState("ended");
-    if (outcome !== "broken" && outcome.status >= 400 && outcome.status < 500 && outcome.status !== 429) {
-      return listener.onState("refused", outcome);
-    }
+    const refused = typeof outcome === "string" ? undefined : outcome;
+    if (refused && refused.status >= 400 && refused.status < 500 && refused.status !== 429) return listener.onState("refused", refused);
     // The first retry is immediate and not reported: a network interface that appears breaks all connections (ERR_NETWORK_CHANGED).
-    if (failures) listener.onState("retrying", outcome === "broken" ? undefined : outcome);
+    // After a silence what is shown is already old.
+    if (failures || outcome === "silent") listener.onState("retrying", refused);
     await pause(failures ? Math.min(LONGEST_PAUSE, 500 * 2 ** (failures - 1)) : 50, control.signal);
     failures++;
   }
 }
 
-/** @param {string} url @param {Listener} listener @param {AbortController} control @returns {Promise<"broken" | "ended" | Refusal>} */
+/** @param {string} url @param {Listener} listener @param {AbortController} control @returns {Promise<"broken" | "silent" | "ended" | Refusal>} */
 async function once(url, listener, control) {
   const request = new AbortController();
   const stop = () => request.abort();
   control.signal.addEventListener("abort", stop);
-  let silence = setTimeout(stop, SILENCE);
+  let isSilent = false;
+  const giveUp = () => ((isSilent = true), stop());
+  let silence = setTimeout(giveUp, PATIENCE);
   try {
     const answer = await fetch(url, { headers: { accept: "text/event-stream" }, signal: request.signal, cache: "no-store" });
     if (!answer.ok || !answer.body) return await refusal(answer);
     listener.onState("open");
+    clearTimeout(silence);
+    silence = setTimeout(giveUp, SILENCE);
     let ended = false;
     const parser = eventParser((name, data) => {
       // A server that stops may be restarted: rows stay until then.
@@ -94,10 +103,10 @@ async function once(url, listener, control) {
       if (done) return ended ? "ended" : "broken";
       parser(value);
       if (ended) return "ended";
-      silence = setTimeout(stop, SILENCE);
+      silence = setTimeout(giveUp, SILENCE);
     }
   } catch {
-    return "broken";
+    return isSilent ? "silent" : "broken";
   } finally {
     clearTimeout(silence);
     control.signal.removeEventListener("abort", stop);
