@@ -9,6 +9,6 @@ resource_claims.py    of its claims of devices
 defaults.py, resources.py    defaults; requests by default and the QoS class
 ephemeral.py, warnings.py    ephemeral containers; Warning headers
 
-Tests: tests/vectors/cases/builtin-pods.yaml, pod-fields.yaml, pod-keys-and-devices.yaml, refused-fields.yaml, ephemeral-containers.yaml and
-pod-warnings.yaml; resources.py in tests/cluster/apiserver/builtin/pod.
+Tests: tests/vectors/cases/builtin-pods.yaml, pod-fields.yaml, pod-keys-and-devices.yaml, refused-fields.yaml,
+ephemeral-containers.yaml and pod-warnings.yaml; resources.py in tests/cluster/apiserver/builtin/pod.
 """
