@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from job_evidence import ago, v2_job
 from shunter.jobs.curves import CurvePoint, curves, metric_names, reduced, with_report
 from shunter.jobs.logs.metrics import log_report, metric_pattern
-from shunter.jobs.metrics import Point, Series, Source
+from shunter.jobs.metrics import Point, Series, Source, leading
 
 
 def series(name: str = "loss", rank: int | None = 0, count: int = 3, source: Source = "log", **more: Any) -> Series:
@@ -68,6 +68,14 @@ def test_losses_are_offered_first_and_counts_not_at_all() -> None:
     assert metric_names(log_report([line], pod="p", rank=0).series) == ["val_loss", "accuracy", "throughput"]
     report = with_report((), reported(30, step=1, accuracy=0.5, seed=3, elapsed_time=4, val_loss=0.1))
     assert metric_names(report) == ["val_loss", "accuracy"]
+
+
+def test_a_training_loss_comes_before_that_of_an_evaluation_as_in_what_shows_the_progress() -> None:
+    found = log_report(["step 1 accuracy 0.5 eval_loss=2.0 train_loss=1.0"], pod="p", rank=0).series
+    assert metric_names(found) == ["train_loss", "eval_loss", "accuracy"]
+    first = leading(found)
+    assert first is not None
+    assert first.name == "train_loss"
 
 
 def test_what_was_found_as_a_metric_is_drawn_whatever_its_name() -> None:

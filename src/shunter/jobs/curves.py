@@ -13,7 +13,7 @@ from typing import Literal
 from shunter.api.meta import Json, Struct
 from shunter.jobs.logs.metrics import RATE
 from shunter.jobs.logs.patterns import NOT_METRICS
-from shunter.jobs.metrics import Point, Series, Source, continued, extremes, finite, is_loss
+from shunter.jobs.metrics import Point, Series, Source, continued, extremes, finite, place_of_metric
 from shunter.operator.overview import moment
 from shunter.operator.training_progress import reported_metrics
 
@@ -45,9 +45,10 @@ class Curve(Struct, frozen=True):
 
 
 def metric_names(series: Iterable[Series]) -> list[str]:
-    """The metrics that a curve may be drawn of, losses first, otherwise as they were found."""
+    """The metrics that a curve may be drawn of: by `place_of_metric`, otherwise as they were found. The first is shown unless
+    another is chosen."""
     found = dict.fromkeys(one.name for one in series if one.points)
-    return sorted(found, key=lambda name: (not is_loss(name), name == RATE))
+    return sorted(found, key=lambda name: (place_of_metric(name), name == RATE))
 
 
 def curves(series: Iterable[Series], name: str) -> list[Curve]:

@@ -57,13 +57,20 @@ class Process(Struct, frozen=True):
 
 
 def leading(series: Sequence[Series]) -> Series | None:
-    """The series that shows best how the training is going: a training loss before others, of several the newest."""
+    """The series that shows best how the training is going: by `place_of_metric`, of several the newest."""
+    return min(
+        (one for one in series if one.points),
+        key=lambda one: (place_of_metric(one.name), -(one.points[-1].time or 0.0)),
+        default=None,
+    )
 
-    def priority(one: Series) -> tuple[bool, bool, float]:
-        is_evaluated = _EVALUATION.search(one.name) is not None
-        return is_loss(one.name), is_loss(one.name) and not is_evaluated, one.points[-1].time or 0.0
 
-    return max((one for one in series if one.points), key=priority, default=None)
+def place_of_metric(name: str) -> int:
+    """Where a metric comes among others, by how well it shows how the training is going: 0 for a training loss, 1 for one of an
+    evaluation, 2 for anything else."""
+    if not is_loss(name):
+        return 2
+    return 0 if _EVALUATION.search(name) is None else 1
 
 
 def is_loss(name: str) -> bool:

@@ -84,7 +84,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
     step: int | None = None
     steps: int | None = None
-    share: float | None = None
+    percentage: int | None = None
+    """As reported; else that of the steps, rounded down."""
     ends: float = 0
     loss: float | None = None
     not_finite: Literal["", "NaN", "infinite"] = ""
@@ -230,6 +231,8 @@ class SeriesRow(Row, frozen=True, kw_only=True):
 
     name: str
     rank: int | None = None
+    order: int = 0
+    """The place of the metric among all; the first is shown unless another is chosen."""
     source: str
     """`trainerStatus` or `log`."""
     is_counted: bool = False

@@ -226,7 +226,7 @@ def test_a_value_that_is_no_number_leaves_a_gap_and_is_said(look: Look, given: G
     lost = SeriesRow(id="a", name="loss", rank=0, source="log", points=points)
     odd = SeriesRow(id="b", name="loss", rank=1, source="log", points=points[:5])
     given.rows["job"] = {**given.rows["job"], "series": [lost, odd]}
-    change(given, progress=Progress(step=6, steps=20, share=0.3, not_finite="NaN"))
+    change(given, progress=Progress(step=6, steps=20, percentage=30, not_finite="NaN"))
     page = look(BERT).page
     expect(page.locator(".gap")).to_have_text(
         ["rank 0 is NaN or infinite since step 5.", "rank 1 is NaN or infinite in places, first at step 2."]
@@ -248,11 +248,26 @@ def test_curves_say_of_how_many_ranks_they_are(look: Look, given: Given) -> None
     expect(page.locator("section[aria-labelledby=curve] header")).to_contain_text("1 of 1,000 ranks")
 
 
+def test_the_metric_that_the_server_has_first_is_shown_first(look: Look, given: Given) -> None:
+    """Of it alone the curves of all ranks are sent."""
+    made = ((1, "eval_loss", 0), (0, "train_loss", 0), (0, "train_loss", 1))
+    points = ((1.0, 2.0), (2.0, 1.0))
+    rows = [
+        SeriesRow(id=f"{name}{rank}", name=name, order=order, rank=rank, source="log", points=points)
+        for order, name, rank in made
+    ]
+    given.rows["job"] = {**given.rows["job"], "series": rows}
+    page = look(BERT).page
+    expect(page.get_by_label("Metric")).to_have_value("train_loss")
+    expect(page.get_by_label("Metric").locator("option")).to_have_text(["train_loss", "eval_loss"])
+    expect(page.locator(".curve path.line")).to_have_count(2)
+
+
 def test_names_and_numbers_of_any_length_keep_the_view_in_its_window(look: Look, given: Given) -> None:
     points = tuple((float(step), 1e308 * (-1) ** step) for step in range(9))
     name = "loss" + "of_everything" * 300
     given.rows["job"] = {**given.rows["job"], "series": [SeriesRow(id="a", name=name, source="trainerStatus", points=points)]}
-    change(given, progress=Progress(step=10**300, steps=10**301, share=0.1, loss=-1e308, checkpoint_step=10**25))
+    change(given, progress=Progress(step=10**300, steps=10**301, percentage=10, loss=-1e308, checkpoint_step=10**25))
     page = look(BERT, viewport={"width": 480, "height": 900}).page
     expect(page.locator(".facts")).to_contain_text("step 1.00e+300 of 1.00e+301")
     expect(page.locator(".curve path.line")).to_have_attribute("d", re.compile(r"^M[\d.L -]+$"))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
+from shunter.doctor.places import places
 from shunter.doctor.verdicts import Excerpt, Report, Verdict
 from shunter.errors import InputError
 from shunter.jobs.metrics import Point, Series
@@ -328,6 +329,21 @@ def test_a_change_of_one_of_a_thousand_pods_reads_no_other(monkeypatch: pytest.M
     for name in ("is_pod_of", "pod_up", "_projected", "_with_measures"):
         monkeypatch.setattr(rank_rows, name, unasked)
     assert all(row is old for row, old in zip(view.rows(state, NOW)["ranks"], after, strict=True))
+
+
+@pytest.mark.parametrize("number", ["8", "auto"])
+def test_what_is_kept_of_a_pod_says_how_many_ranks_it_has(number: str) -> None:
+    """Large jobs are diagnosed by what is kept."""
+    job, pod = load_yaml(V1_JOB), v1_pod("worker", 4)
+    env = [{"name": "TOKEN", "value": "x"}, {"name": "PET_NPROC_PER_NODE", "value": number}]
+    pod["spec"] = {
+        "containers": [
+            {"name": "pytorch", "command": ["torchrun", "t.py"], "env": env, "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+        ]
+    }
+    kept = kept_pod(pod).object
+    assert places(job, [kept]) == places(job, [pod]) == {pod["metadata"]["name"]: tuple(range(40, 48))}
+    assert kept["spec"]["containers"][0]["env"][0] == {"name": "TOKEN"}
 
 
 def test_pods_share_what_they_have_in_common_and_what_is_shared_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

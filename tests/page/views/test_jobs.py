@@ -60,7 +60,7 @@ def test_the_cause_of_a_state_that_has_passed_is_not_shown() -> None:
 def test_a_job_of_which_no_row_can_be_made_fails_alone() -> None:
     """`keep` is called for one job, and names it; `rows` is of all of them."""
     odd = job() | {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {}}
-    odd["status"] = {"trainerStatus": {"progressPercentage": "half"}}
+    odd["status"] = {"trainerStatus": {"metrics": 1}}
     with pytest.raises(TypeError):
         kept_job(odd)
 
@@ -144,7 +144,19 @@ def test_a_loss_that_is_no_number_stands_in_no_row() -> None:
     }
     shown = job_row(kept_job(found), None, None).progress
     assert shown is not None
-    assert (shown.share, shown.loss, shown.step, shown.steps) == (0.41, None, 10, 20)
+    assert (shown.percentage, shown.loss, shown.step, shown.steps) == (41, None, 10, 20)
+
+
+@pytest.mark.parametrize("share", [0, 1, 29, 57, 58, 99, 100])
+def test_a_percentage_is_the_number_that_describe_prints(share: int) -> None:
+    """Also one of steps: 29 / 100 * 100 is 28.999999999999996 for a computer."""
+    metrics = [{"name": "step", "value": str(share)}, {"name": "steps", "value": "100"}]
+    for status in ({"progressPercentage": share}, {"metrics": metrics}):
+        found = job()
+        found["status"]["trainerStatus"] = status
+        shown = job_row(kept_job(found), None, None).progress
+        assert shown is not None
+        assert shown.percentage == share
 
 
 def test_the_time_left_counts_from_when_it_was_reported() -> None:

@@ -79,21 +79,22 @@ def _timeline_row(entry: TimelineEntry) -> TimelineRow:
 
 
 def series_rows(reported: Sequence[Series], logged: Mapping[int, Sequence[Series]]) -> list[SeriesRow]:
-    """At most `MOST_CURVES`: each metric once, losses first, then the first metric for other ranks. Each comes from reports or
-    logs, whichever has more points, and `source` says which."""
+    """At most `MOST_CURVES`: each metric once, in the order of `metric_names`, then the first metric for other ranks. Each comes
+    from reports or logs, whichever has more points, and `source` says which."""
     every = [*reported, *(series for of_rank in logged.values() for series in of_rank)]
     by_metric = [found for name in metric_names(every) if (found := curves(every, name))]
-    chosen = [found[0] for found in by_metric[:MOST_METRICS]]
+    chosen = [(order, found[0]) for order, found in enumerate(by_metric[:MOST_METRICS])]
     for found in by_metric[:1]:
-        chosen += found[1:]
-    return [_series_row(one) for one in chosen[:MOST_CURVES]]
+        chosen += [(0, one) for one in found[1:]]
+    return [_series_row(one, order) for order, one in chosen[:MOST_CURVES]]
 
 
-def _series_row(curve: Curve) -> SeriesRow:
+def _series_row(curve: Curve, order: int) -> SeriesRow:
     return SeriesRow(
         id=_id(curve.name, str(curve.rank), curve.source),
         name=visible(curve.name),
         rank=curve.rank,
+        order=order,
         source=curve.source,
         is_counted=curve.axis == "report",
         points=tuple((point.x, point.value) for point in curve.points),

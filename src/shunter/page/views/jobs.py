@@ -303,7 +303,7 @@ def progress_of(found: Progress | None) -> wire.Progress | None:
     return wire.Progress(
         step=found.step,
         steps=found.steps,
-        share=found.percentage / 100 if found.percentage is not None else _share(found),
+        percentage=found.percentage if found.percentage is not None else _percentage(found),
         ends=found.ends.timestamp() if found.ends else 0,
         loss=found.loss if found.loss is not None and isfinite(found.loss) else None,
         not_finite="" if found.loss is None or isfinite(found.loss) else "NaN" if isnan(found.loss) else "infinite",
@@ -319,8 +319,8 @@ def _created(kept: KeptJob) -> float:
     return kept.job.created.timestamp() if kept.job.created else 0
 
 
-def _share(found: Progress) -> float | None:
-    return found.step / found.steps if found.step is not None and found.steps else None
+def _percentage(found: Progress) -> int | None:
+    return min(100, 100 * found.step // found.steps) if found.step is not None and found.steps else None
 
 
 def _all(observed: Observed) -> dict[str, KeptJob]:

@@ -15,6 +15,7 @@ import msgspec
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import gpus_of
+from shunter.doctor.places import NPROC_VARIABLE
 from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import PodUp, pod_up, up_of
@@ -243,6 +244,12 @@ def _slim(pod: Json, shared: dict[bytes, Any]) -> Json:
 
 
 def _container(container: Json) -> Json:
-    """Variables without their values, which are not needed and may be credentials."""
+    """Variables without their values, which are not needed and may be credentials, but for that which says how many ranks a pod
+    has."""
     slim = {field: container[field] for field in _CONTAINER_FIELDS if field in container}
-    return {**slim, "env": [{"name": one.get("name", "")} for one in container.get("env") or ()]}
+    kept = ({field: one[field] for field in _variable_fields(one) if field in one} for one in container.get("env") or ())
+    return {**slim, "env": [*kept]}
+
+
+def _variable_fields(variable: Json) -> tuple[str, ...]:
+    return ("name", "value") if variable.get("name") == NPROC_VARIABLE else ("name",)

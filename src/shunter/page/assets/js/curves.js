@@ -7,10 +7,10 @@ import { Plot } from "./plot.js";
 
 /** @param {{series: SeriesRow[], wanted: number}} props `wanted`: how many ranks the job requests; 0 if unknown. */
 export function Curves({ series, wanted }) {
-  const names = useMemo(() => [...new Set(series.map((one) => one.name))].sort(), [series]);
+  const names = useMemo(() => [...new Set([...series].sort((a, b) => (a.order ?? 0) - (b.order ?? 0)).map((one) => one.name))], [series]);
   const [chosen, setChosen] = useState("");
   const [isOfAll, setOfAll] = useState(true);
-  const name = names.includes(chosen) ? chosen : (names.find((one) => /loss/i.test(one)) ?? names[0] ?? "");
+  const name = names.includes(chosen) ? chosen : (names[0] ?? "");
   const known = useMemo(() => series.filter((one) => one.name === name && one.points?.length).sort((a, b) => (a.rank ?? -1) - (b.rank ?? -1)), [series, name]);
   const shown = useMemo(() => (isOfAll ? known : known.slice(0, 1)), [known, isOfAll]);
   const curves = useMemo(() => shown.map((one) => ({ title: title(one), points: one.points ?? [] })), [shown]);

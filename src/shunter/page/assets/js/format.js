@@ -41,9 +41,9 @@ export function bytes(bytes) {
   return `${value < 10 && unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-/** `41 %`; 100 % only for a share of 1. @param {number} share */
-export function percent(share) {
-  return `${share < 1 ? Math.min(99, Math.floor(share * 100)) : 100} %`;
+/** `41 %` of the whole, rounded down, at most 100. @param {number} part @param {number} whole */
+export function percent(part, whole) {
+  return `${Math.min(100, Math.floor((part * 100) / whole))} %`;
 }
 
 /** Four significant digits. @param {number} value */
@@ -65,7 +65,7 @@ export function timesOf(progress, now, isRunning) {
 export function progressText(progress, now, isRunning) {
   if (!progress) return "";
   const parts = [];
-  if (progress.share !== undefined) parts.push(percent(progress.share));
+  if (progress.percentage !== undefined) parts.push(`${progress.percentage} %`);
   else if (progress.step !== undefined) parts.push(`step ${count(progress.step)}`);
   return [...parts, ...timesOf(progress, now, isRunning)].join("  ");
 }

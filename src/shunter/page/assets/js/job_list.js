@@ -13,7 +13,7 @@ export const COLUMNS = {
   namespace: { title: "Namespace", by: (row) => row.namespace },
   kind: { title: "Kind", by: (row) => row.kind },
   ranks: { title: "Ranks", by: (row) => row.wanted ?? 0 },
-  progress: { title: "Progress", by: (row) => row.progress?.share ?? -1 },
+  progress: { title: "Progress", by: (row) => row.progress?.percentage ?? -1 },
   age: { title: "Age", by: (row, now) => ageOf(row, now) },
 };
 

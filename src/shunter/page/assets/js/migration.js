@@ -31,7 +31,7 @@ export function Migration({ route, onLive }) {
       <div class="chips" role="group" aria-label="Show only">${(summary?.counts ?? []).map(
         ([state, number]) => html`<button key=${state} class=${number ? "" : "none"} aria-pressed=${route.state === state} onClick=${() => choose(state)}><${State} state=${state} /> <b>${count(number)}</b></button>`,
       )}</div></div>
-    ${total ? html`<div class="moved"><span>${count(left)} of ${count(total)} v1 jobs left</span><${Meter} share=${1 - left / total} tone="done" isLong=${true} label=${`${percent(1 - left / total)} moved`} /></div>` : null}
+    ${total ? html`<div class="moved"><span>${count(left)} of ${count(total)} v1 jobs left</span><${Meter} share=${1 - left / total} tone="done" isLong=${true} label=${`${percent(total - left, total)} moved`} /></div>` : null}
     ${moves.length
       ? html`${shown.length ? null : html`<div class="empty"><h2>No job is ${route.state}</h2><p><button onClick=${() => choose(route.state)}>Show all jobs</button></p></div>`}${waves.map((wave) => html`<${WaveSection} key=${wave.id} wave=${wave} moves=${shown.filter((move) => move.wave === wave.number)} />`)}`
       : html`<div class="empty"><h2>No v1 jobs</h2><p>You can read no jobs of kubeflow.org/v1: there is nothing to migrate.</p></div>`}

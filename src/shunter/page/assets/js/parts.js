@@ -26,9 +26,9 @@ export function Meter({ share, tone = "", label, isLong = false }) {
 export function Progress({ progress, state, now }) {
   const text = progressText(progress, now, state === "Running");
   if (!text) return html`<span class="faint">-</span>`;
-  const share = progress?.share;
+  const percentage = progress?.percentage;
   const tone = state === "Succeeded" ? "done" : state === "Failed" ? "bad" : "";
-  return html`<span class="progress">${share === undefined ? null : html`<${Meter} share=${share} tone=${tone} label=${text} />`}
+  return html`<span class="progress">${percentage === undefined ? null : html`<${Meter} share=${percentage / 100} tone=${tone} label=${text} />`}
     <span class="text">${text}</span></span>`;
 }
 

@@ -40,7 +40,7 @@ export function byRank(rows) {
 
 /** The facts of a rank in one line. @param {Rank} rank @param {number} now */
 export function rankFacts(rank, now) {
-  const memory = rank.memory === undefined ? "" : rank.memoryLimit ? `${bytes(rank.memory)} of ${bytes(rank.memoryLimit)} (${percent(rank.memory / rank.memoryLimit)})` : bytes(rank.memory);
+  const memory = rank.memory === undefined ? "" : rank.memoryLimit ? `${bytes(rank.memory)} of ${bytes(rank.memoryLimit)} (${percent(rank.memory, rank.memoryLimit)})` : bytes(rank.memory);
   return [
     rank.state,
     rank.differs || rank.reason,

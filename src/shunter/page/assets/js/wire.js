@@ -28,7 +28,7 @@
  * @typedef {object} Progress
  * @property {number} [step]
  * @property {number} [steps]
- * @property {number} [share]
+ * @property {number} [percentage]
  * @property {number} [ends]
  * @property {number} [loss]
  * @property {"" | "NaN" | "infinite"} [notFinite]
@@ -164,6 +164,7 @@
  * @property {string} id
  * @property {string} name
  * @property {number} [rank]
+ * @property {number} [order]
  * @property {string} source
  * @property {boolean} [isCounted]
  * @property {Array<[number, number | null]>} [points]
