@@ -182,13 +182,24 @@ PATH_OF_TESTS = re.compile(r"\btests/[\w./-]*\w")
 
 
 @pytest.mark.parametrize("package", [path.parent for path in sorted(SOURCE.rglob("__init__.py"))], ids=lambda path: path.name)
-def test_the_tests_of_a_package_are_where_it_is_or_where_it_says(package: Path) -> None:
+def test_a_package_with_modules_says_where_its_tests_are(package: Path) -> None:
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
     named = PATH_OF_TESTS.findall(text)
     assert [path for path in named if not (ROOT / path).exists()] == []
     has_modules = any(path.name != "__init__.py" for path in package.glob("*.py"))
-    beside = ROOT / "tests" / package.relative_to(SOURCE)
-    assert named or not has_modules or any(beside.glob("test_*.py")), "name the tests in the docstring: `Tests: tests/...`"
+    assert named or not has_modules, "name the tests in the docstring: `Tests: tests/...`"
+
+
+TEST_FILE = re.compile(r"(?<![\w/])test_\w+\.py")
+
+
+@pytest.mark.parametrize("package", [path.parent for path in sorted(SOURCE.rglob("__init__.py"))], ids=lambda path: path.name)
+def test_a_file_of_tests_that_a_package_names_is_in_a_folder_that_it_names(package: Path) -> None:
+    """`tests/kube/http; limits in test_server.py there`."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    folders = [ROOT / path for path in PATH_OF_TESTS.findall(text)]
+    folders += [path.parent for path in folders if path.suffix]
+    assert [name for name in TEST_FILE.findall(text) if not any((folder / name).exists() for folder in folders)] == []
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)

@@ -10,6 +10,9 @@ disk.py            what must be on disk before the next step: files replaced who
 lazy_names.py      names of a package that are imported when they are first asked for
 argument_types.py  arguments from Python, held to their annotations
 cancelling.py      the end of tasks that are no longer wanted
+
+Tests: beside tests/test_wording.py, a file a module; errors in those of who raises them, disk in those of who writes,
+tests/cluster/apiserver/storage and tests/migrate/moving/backup.
 """
 
 __version__ = "0.1.0"

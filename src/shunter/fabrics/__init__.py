@@ -7,6 +7,8 @@ nccl_log.py    the network that NCCL uses, by its log
 
 Every profile sets NCCL_NET, so that NCCL stops if the network is missing: by default it continues over TCP, which is many times
 slower and easily goes unnoticed.
+
+Tests: tests/fabrics; the profiles in tests/launch/test_fabric.py and tests/e2e/test_fabrics.py.
 """
 
 from __future__ import annotations

@@ -23,4 +23,6 @@ deletion.py               deletes a job with all that belongs to it; nothing els
 
 What decides is pure; evidence, jobsets, job_view, last_log_lines, listing and lookup read. `shunter run`, its Python counterpart
 and the migration use this package.
+
+Tests: tests/jobs; deletion in tests/launch/test_deleting.py and tests/e2e/test_deleting.py.
 """

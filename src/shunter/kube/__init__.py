@@ -15,8 +15,13 @@ webhooks/, tls/                   admission webhooks; certificates
 manifests.py                      files of objects
 merge_patch.py, json_patch.py     patches as values
 pods/                             logs, and commands in containers
-events.py, metrics.py, health.py, logs.py    what a process tells of itself
+events.py                         Events: how many a second, series of equal ones, dropped ones
+metrics.py                        every series of a process, by the names of controller-runtime, client-go and workqueue; some are
+                                  there with 0 from the start
+health.py, logs.py                its probes; its log
 
 Knows no training API. The one thing to know before changing it: everything is level-triggered. A reconcile looks at what is,
 never at what changed; any event may be lost, doubled or late.
+
+Tests: tests/kube; metrics_access in tests/operator/test_process.py.
 """

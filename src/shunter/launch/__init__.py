@@ -11,7 +11,8 @@ needs no cluster: it returns the ConfigMaps and the TrainJob, ready for `kubectl
     options = LaunchOptions(program=program, nodes=2)
     objects = launch(options, packed_code(Path(), program), Runtime("shunter-torch", "torch"), name="train", namespace="default")
 
-options.py                        what may be asked for, and what is refused of it (a job's name that is too long)
+options.py                        what may be requested, its defaults (the grace period, and what torchrun leaves ranks of it),
+                                  and what is refused of it (a job's name that is too long)
 option_texts.py                   how it is written on a command line
 programs.py, code/                the program and its directory; which files travel, and how
 objects.py, mounts.py             the objects; what pods mount. Arguments keep `$(NAME)` as it is, by `literal` of

@@ -7,12 +7,17 @@ moving/       the jobs of a cluster: readiness, backup, plan, apply, rollback, a
 survey/       what there is of v1, for people: inventory, neighbours, scan, reports, briefing, explanations
 proof/        how far a conversion is proved, from the text of the result to the pods of both sides
 conversion/   from a v1 job, where it stands, to a TrainJob and its runtime, and their texts
-pods/         the pods of both generations, made in memory     v1_texts/    what texts say of v1, line by line
+pods/         the pods of both generations, made in memory
+v1_texts/     patterns by which one line shows v1, shared by scan and conversion; what a program does with host names, DNS or
+              kubectl (findings HOST...) is in conversion/rules/programs
 
 findings, catalogue, grouping, excerpts    topics and findings; all topics; equal ones together; how much of a text is shown
 options, paths        what a user decides of a conversion; places of values
 parallel, writing     several processes; files that are either old or new
 own_files, run_verdicts    files of ours that scans pass over; verdicts of comparisons
+
+Tests: tests/migrate, findings in test_grouping.py and test_catalogue.py there, own_files in moving/test_plan.py, run_verdicts in
+proof/stages/test_runs.py; whole conversions, a case a file, in tests/scenarios/migrate.
 """
 
 from __future__ import annotations

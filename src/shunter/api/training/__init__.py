@@ -8,5 +8,6 @@ defaults.py                       defaults of all kinds: roles, replicas, restar
 validation.py                     what admission refuses of all kinds: name, managedBy, containers, numbers of pods
 job.py, job_kind.py, kinds.py     what jobs of all kinds have; what a kind is; the kinds that there are
 
-Tests: tests/api/training; mpi_rules in tests/operator/training/frameworks/test_mpi.py and test_admission_of_mpi.py.
+Tests: tests/api/training; mpi_rules in tests/operator/training/frameworks/test_mpi.py and
+tests/operator/training/test_admission_of_mpi.py.
 """

@@ -2,14 +2,15 @@
 
 convert, validate, diff, explain, report, scan, inventory    of files or a cluster: migrate/conversion, proof, survey
 assess, backup, restore, plan, apply, status, rollback, cleanup    of a cluster: migrate/moving; apply.py has `live-migrate`
-trial.py          `test`; compare.py: `compare`, compare_plan.py with `--plan`; comparison_output.py: how runs are shown
+trial.py          `test`; compare.py: `compare`, compare_plan.py with `--plan`; comparison_output.py: how comparisons are
+                  shown, and their exit codes (5 different, 1 not comparable)
 proving.py        which jobs `validate` and `diff` are about; cluster_stages.py: stages for which a cluster is asked
 exit_codes.py     what the exit codes mean; saved_output.py: files of `-o json` read again
 options/, findings/, trials/    shared options; findings on standard error; what `test` says of trials
 demo.py           `demo`
 
-Tests: tests/cli/migrate, `compare`, `test` and `demo` in test_runs.py there; verbs for which a cluster is needed in
-tests/migrate/moving/test_commands.py and tests/e2e.
+Tests: tests/cli/migrate, `compare`, `test` and `demo` in test_runs.py there, exit codes of comparisons in
+test_comparison_output.py; verbs for which a cluster is needed in tests/migrate/moving/test_commands.py and tests/e2e.
 """
 
 from __future__ import annotations

@@ -5,4 +5,6 @@ files.py       which files travel: ignored ones and secrets stay behind
 packing.py     the archive, the same for the same files, and how large it may be
 delivery.py    mounted, packed into ConfigMaps, or in the image
 stored.py      the ConfigMaps in a cluster: sent once, owned by the jobs that use them, removed afterwards
+
+Tests: tests/launch/code.
 """

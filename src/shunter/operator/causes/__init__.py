@@ -9,6 +9,8 @@ queue.py        why a job waits in a Kueue queue
 peers.py        ranks that still run after others have succeeded
 events.py       when an event last occurred, and how often
 words.py        the words for causes, with their meaning
+
+Tests: tests/operator/causes; of whole jobs in tests/e2e/test_causes.py.
 """
 
 from shunter.operator.causes.job import (

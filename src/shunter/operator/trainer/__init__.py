@@ -11,9 +11,10 @@ runtime_spec.py             runtimes, snapshots and patches of a wrong shape are
 status.py, obstacles.py     conditions; why objects cannot be made (Created=False)
 failures.py, failed_pods.py what failed in its pods, those that were replaced included
 admission.py                the webhooks: whether the runtime is there; texts and other refusals are in api/trainer and plugins/
-go_types.py                 wrong types in a TrainJob, in the words of Go's decoder; go_encoding.py: what its encoder leaves out
+go_types.py                 wrong types in a TrainJob, in the words of Go's decoder
 statusserver/               what programs report of their progress; metrics.py: counters of jobs
-runtime_patches.py          runtimePatches, merged into the runtime's template
+runtime_patches.py          runtimePatches, merged into the runtime's template; go_encoding.py: which empty or false values of a
+                            patch count (readOnly, serviceAccountName, storageClassName)
 resources.py, upserts.py    GPUs and CPUs of a node; lists of containers
 controllers.py              which changes wake a job
 

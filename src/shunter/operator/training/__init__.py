@@ -12,7 +12,8 @@ replicas.py, services.py    a pod and a service as they are written; init_templa
 names.py, ports.py          names and labels; the port at which pods meet
 children.py, observed.py    which pods and services are a job's, and adopted; what a plan sees
 status.py, conditions.py    counters of roles, and the conditions; progress.py: both while a plan is made
-failures.py, failure_record.py    what failed: as events (ExitedWithCode; its text is in policies/restart.py), and in the status
+failures.py, failure_record.py    what failed: as events (ExitedWithCode), and in the status; which ends are new, and the text,
+                            are decided in policies/restart.py, by the order in operator/ended_pods.py
 pod_warnings.py             events about pods with problems
 gang.py, autoscaler.py      PodGroup and HorizontalPodAutoscaler; prerequisites.py: what a job says while these are refused
 admission.py                the webhooks: what they refuse is in api/training

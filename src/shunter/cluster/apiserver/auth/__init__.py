@@ -6,5 +6,6 @@ escalation.py       nobody grants what they do not have, but for who may `escala
 reviews.py          TokenReview, SubjectAccessReview, SelfSubjectRulesReview
 service_account_tokens.py, token_objects.py    tokens; whether account, pod, Secret or Node are still there
 
-Tests: tests/cluster/apiserver/auth; tests/vectors/cases/identity.yaml and rights.yaml.
+Tests: tests/cluster/apiserver/auth; answers of a real kube-apiserver in tests/vectors/cases/rights.yaml, granted-rights.yaml
+(escalation) and access-reviews.yaml (reviews: refused ones, evaluationError).
 """

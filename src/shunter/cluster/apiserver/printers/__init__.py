@@ -6,7 +6,8 @@ columns.py, tables.py      ages and labels in cells; `Table` and `PartialObjectM
 
 Source: k8s.io/kubernetes `pkg/printers/internalversion` (1.36). A kind without a printer shows its name and when it was created.
 
-Tests: tests/cluster/apiserver/printers; tests/vectors/cases/tables.yaml.
+Tests: tests/cluster/apiserver/printers, the cells of a kind in the file of its module; forms of Table answers in
+tests/vectors/cases/tables.yaml.
 """
 
 from __future__ import annotations

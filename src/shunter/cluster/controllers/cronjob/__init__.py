@@ -5,4 +5,6 @@ times.py         the last missed time of a schedule, and when it is looked at ne
 controller.py    the shell: what the plan sees, from the shared caches
 
 Behaves as Kubernetes 1.36's `pkg/controller/cronjob`.
+
+Tests: tests/cluster/controllers/cronjob; the controller on a cluster in tests/e2e/test_workloads.py.
 """

@@ -9,4 +9,6 @@ bounds.py       maxSurge and maxUnavailable
 sizes.py        how large each ReplicaSet should be now: rollout, scaling
 history.py      versions, revision numbers, revisionHistoryLimit
 progress.py     status and conditions, progressDeadlineSeconds
+
+Tests: tests/cluster/controllers/deployment; the controller on a cluster in tests/e2e/test_workloads.py.
 """

@@ -5,4 +5,6 @@ plan.py         the rules for one object: absent owners, blockOwnerDeletion, for
 collector.py    the shell: informers for every kind
 
 Works for every kind the API server serves, on metadata alone.
+
+Tests: tests/cluster/controllers/garbage.
 """

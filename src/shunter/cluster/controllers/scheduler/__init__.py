@@ -8,4 +8,6 @@ claims.py        claims that are missing or not bound yet
 plan.py          whose turn it is (priority, age); the node, or condition and event
 resources.py, pod.py    what a node has left; what a pod asks
 controller.py    the shell
+
+Tests: tests/cluster/controllers/scheduler; pod in test_fit.py and test_resources.py there.
 """

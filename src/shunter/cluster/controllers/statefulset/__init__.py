@@ -8,4 +8,6 @@ controller.py   the shell: what the plan sees, from the shared caches
 identity.py     ordinal, name and claims of a pod
 history.py      revisions of the template
 retention.py    persistentVolumeClaimRetentionPolicy
+
+Tests: tests/cluster/controllers/statefulset; the controller on a cluster in tests/e2e/test_workloads.py.
 """

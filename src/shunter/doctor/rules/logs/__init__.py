@@ -12,6 +12,6 @@ texts                                    whose errors count
 
 Settings of NCCL that are wrong or useless, such as NCCL_SOCKET_IFNAME, are judged in fabrics/settings.py.
 
-Tests: by the id of the rule in tests/doctor/rule_cases.py and tests/doctor/corpus; more of single rules in
-tests/doctor/rules/logs.
+Tests: cases of each rule by its id in tests/doctor/rule_cases.py, recordings in tests/doctor/corpus; more of single rules in the
+file of their module in tests/doctor/rules/logs.
 """

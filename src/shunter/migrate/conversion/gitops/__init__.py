@@ -1,7 +1,8 @@
 """Where manifests live: git, kustomize, Helm charts, Argo CD and Flux.
 
 overlays.py             how a tree of kustomizations is converted, and why so; overlay_conversion.py does it
-overlay_topics.py       the findings about kustomizations and their patches
+overlay_topics.py       the findings about kustomizations that are converted, and their patches; KUSTOMIZE008, about those that
+                        are not built, is in migrate/conversion/source/kustomization.py
 kustomize.py, copies.py, selection.py    what a directory builds, also in parts; which objects a patch selects
 replacements.py         replacements that name v1 jobs
 editing.py              small changes to a kustomization's text
@@ -10,6 +11,6 @@ square.py               whether the converted kustomization builds what the buil
 argo.py, writing_order.py    sync waves; in which order files are written
 tree_copy.py, worktree.py    the converted copy of a tree; what git knows of it
 
-Tests: tests/migrate/conversion/gitops; overlay_conversion.py, selection.py, copies.py and kustomize.py in test_overlays.py and
-test_convert_overlays.py there.
+Tests: tests/migrate/conversion/gitops; overlay_conversion.py, selection.py, copies.py and kustomize.py in test_overlays.py there,
+the command over whole trees (KUSTOMIZE008) in test_convert_overlays.py.
 """

@@ -6,7 +6,8 @@ on_runtime.py         a TrainJob with those parts that its runtime does not say,
 groups.py             which jobs share a runtime, with each other or with one that is there already
 jobset_equality.py    whether two TrainJobs with their runtimes make the same JobSet
 
-Tests: tests/migrate/conversion/sharing; whole inputs, and what is proved of their pods, in test_shared.py there.
+Tests: tests/migrate/conversion/sharing, one file a module (test_groups.py: who shares, the runtime that is there already); whole
+inputs, and what is proved of their pods, in test_shared.py there.
 """
 
 from shunter.migrate.conversion.sharing.groups import shared, shared_by, shared_in

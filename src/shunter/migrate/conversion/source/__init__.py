@@ -9,11 +9,12 @@ templates.py          which texts are Helm templates
 live.py               the v1 jobs of a cluster; helm_release.py: what Helm keeps of a release
 embedded.py           jobs within other objects: Katib, Argo, pipelines, scripts, values of charts
 experiments.py        when a trial of Katib is over
-kustomization.py, generators.py    which files are patches; ConfigMaps and Secrets that a kustomization generates
+kustomization.py      which files are patches; KUSTOMIZE008: a kustomization with patches that is not built
+generators.py         ConfigMaps and Secrets that a kustomization generates
 deployers.py          patches in objects of Argo CD and Flux
 versions.py           kinds of the same name in other API versions
 
-Tests: tests/migrate/conversion/source; size, no_json and aliases in test_documents.py there; input that is refused in
-tests/scenarios/migrate/input; templates (helm-template*) and versions (version-before-v1, draft-version-of-v2) in
-tests/scenarios/migrate/text.
+Tests: tests/migrate/conversion/source; KUSTOMIZE008 in tests/migrate/conversion/gitops/test_convert_overlays.py; size, no_json
+and aliases in test_documents.py there; input that is refused in tests/scenarios/migrate/input; templates (helm-template*) and
+versions (version-before-v1, draft-version-of-v2) in tests/scenarios/migrate/text.
 """

@@ -5,7 +5,8 @@
 
 record.py          a run as a value, also in a file: the baseline; observation.py: made of a job, its pods and logs
 sources.py, mlflow.py, tensorboard.py, reading.py    where metrics come from: `--metrics`; MLflow; event files; the cluster
-comparison.py      which aspects are equal, within tolerance or different, and the verdict
+comparison.py      which aspects are equal, within tolerance or different, and the verdict; its exit code:
+                   cli/migrate/comparison_output.py
 learning.py        which metrics of two runs are paired; integrity.py: whether processes trained together
 trial.py, converted_trial.py, marks.py    a trial's objects: name, limits, labels; program.py: flags and variables of its program
 headroom.py, outputs.py, refusals.py      refused: no room; outputs that both runs would write

@@ -3,4 +3,6 @@ small job that has them, so that what is said is what the conversion does; only 
 
 topics.py    a topic by its id (`explain POD007`): meaning, remedy, severity
 fields.py    a field by its path, with the result of converting an example
+
+Tests: tests/migrate/survey/explaining.
 """

@@ -9,4 +9,6 @@ fleet        all rows together: counts, blockers, GPU-hours
 forms/       the fleet as a table, CSV, JSON, Markdown, HTML
 
 The owner of a job (its ownerReferences, Helm, Argo CD, Flux) is decided in api/ownership.py.
+
+Tests: tests/migrate/survey/inventory; rows of a cluster in test_live.py there.
 """

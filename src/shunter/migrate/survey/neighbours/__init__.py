@@ -9,6 +9,6 @@ topics.py           the findings
 selector_texts.py   a manifest's text with another selector in it
 checks.py           all of it over an input, beside the scan of everything that is passed on
 
-Tests: tests/migrate/survey/neighbours, where test_checks.py asks for changes.py and the others together;
-tests/scenarios/migrate/neighbours.
+Tests: what is reported and rewritten, a case a file, in tests/scenarios/migrate/neighbours (one-stays-v1: a selector that is left
+alone); pairs of requirements, and changes.py, in test_checks.py of tests/migrate/survey/neighbours.
 """

@@ -9,7 +9,8 @@ coscheduling.py, volcano.py    gang scheduling; pod_group.py: what both say of a
 trainjobstatus.py      token and address of the status server in the training pods
 jobset.py              last: the JobSet, with image, command, env and initializers of the TrainJob
 
-Tests: tests/operator/trainer/plugins; plainml.py in tests/operator/trainer/test_render.py.
+Tests: tests/operator/trainer/plugins, image and environment of the launchers and nodes of MPI jobs in test_mpi.py there;
+plainml.py in tests/operator/trainer/test_render.py.
 """
 
 from __future__ import annotations

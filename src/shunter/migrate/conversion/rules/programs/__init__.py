@@ -12,6 +12,7 @@ downward_files                  files of the downward API
 ssh_clients                     programs that come into workers by ssh
 texts                           the programs that can be read
 
-Tests: tests/migrate/conversion/rules/programs; programs that none of them was written for in test_indirect_reads.py there above;
+Tests: tests/migrate/conversion/rules/programs; programs that none of them was written for in
+tests/migrate/conversion/rules/test_indirect_reads.py;
 tests/scenarios/migrate.
 """
