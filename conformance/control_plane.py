@@ -205,7 +205,7 @@ class ControlPlane:
     def _write_files(self) -> None:
         self._authority = certificates.new_authority("control-plane")
         hosts = ("127.0.0.1", "10.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
-        self._write("ca.crt", self._authority.certificate)
+        self._write_pair("ca", self._authority)
         self._write_pair("apiserver", certificates.issue(self._authority, "kube-apiserver", hosts))
         self._write_pair("service-accounts", certificates.new_authority("service-accounts"))
         kubelet_client = certificates.issue(

@@ -97,6 +97,8 @@ def _controller_manager(settings: Settings) -> Flags:
         "secure-port": 0,
         "service-account-private-key-file": "service-accounts.key",
         "root-ca-file": "ca.crt",
+        "cluster-signing-cert-file": "ca.crt",
+        "cluster-signing-key-file": "ca.key",
         # Until a silent node is NotReady; nodes renew their lease every 10 s.
         "node-monitor-grace-period": "30s",
         # Until an autoscaler looks again.

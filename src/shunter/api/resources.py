@@ -89,6 +89,9 @@ SUBJECT_ACCESS_REVIEWS = Resource("authorization.k8s.io", "v1", "SubjectAccessRe
 SELF_SUBJECT_ACCESS_REVIEWS = Resource(
     "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
 )
+CERTIFICATE_SIGNING_REQUESTS = Resource(
+    "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", namespaced=False
+)
 CUSTOM_RESOURCE_DEFINITIONS = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
 )

@@ -83,7 +83,7 @@ async def serve(options: argparse.Namespace) -> None:
         controllers.register_all(
             manager,
             client,
-            root_ca=(state.pki / "ca.crt").read_text(),
+            authority=KeyPair((state.pki / "ca.crt").read_bytes(), (state.pki / "ca.key").read_bytes()),
             volumes=None if options.no_node else state.volumes,
             strict_resources=options.strict_resources,
         )

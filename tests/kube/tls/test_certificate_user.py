@@ -21,3 +21,8 @@ def test_a_certificate_without_a_name_is_nobodys() -> None:
 
 def test_the_group_of_all_users_is_added_once() -> None:
     assert with_authenticated(("a", "system:authenticated")) == ("a", "system:authenticated")
+
+
+def test_of_several_names_the_last_counts_as_go_reads_it() -> None:
+    subject = ((("commonName", "admin"),), (("commonName", "node"),))
+    assert user_and_groups({"subject": subject})[0] == "node"

@@ -95,6 +95,9 @@ _OWN_SUBRESOURCES = {
         Subresource("eviction", "Eviction", ("create",), "policy", "v1"),
         Subresource("log", "Pod", ("get",)),
     ),
+    ("certificates.k8s.io", "certificatesigningrequests"): (
+        Subresource("approval", "CertificateSigningRequest", ("get", "patch", "update")),
+    ),
     ("", "serviceaccounts"): (Subresource("token", "TokenRequest", ("create",), "authentication.k8s.io", "v1"),),
 }
 

@@ -15,6 +15,7 @@ from shunter.api.field_errors import FieldError, made_worse
 from shunter.api.meta import Json
 from shunter.api.names import subdomain_faults
 from shunter.api.resources import Resource
+from shunter.cluster.apiserver.requests import User
 
 
 class MalformedError(Exception):
@@ -97,6 +98,10 @@ def no_preparation(obj: Json, old: Json | None) -> None:
     """Kinds whose strategy resets nothing on write."""
 
 
+def no_user(obj: Json, user: User) -> None:
+    """Kinds that do not say who made them."""
+
+
 def no_admission(obj: Json, old: Json | None, objects: Objects) -> None:
     """Kinds that nothing changes or refuses on the way in."""
 
@@ -153,6 +158,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Hand-written defaulting of a built-in kind, in place, after the schema's."""
     prepare: Callable[[Json, Json | None], None] = no_preparation
     """In place, before validation: what the strategy resets or carries over (e.g. a Job's selector and labels)."""
+    made_by: Callable[[Json, User], None] = no_user
+    """In place, after `prepare` of a creation: what the object says of the user who makes it."""
     validate: Callable[[Json, Json | None], list[FieldError]] = no_rules
     """Hand-written rules beside those of metadata, which every kind has; `old` is None on create. uid and name are set."""
     name_faults: Callable[[str], list[str]] = subdomain_faults

@@ -215,13 +215,11 @@ class ApiServer:
                 return await self._log(request, call, served)
             case ("", "pods"), "exec" | "attach" | "portforward", _:
                 return await self._streams(request, call, served)
-            case ("", "pods"), "ephemeralcontainers", "GET":
+            case _ if (part := actions.part(served, call.target.subresource)) and call.method == "GET":
                 return _answer(reads.get(backend, call, served, answer_form), 200, answer_form)
-            case ("", "pods"), "ephemeralcontainers", "PUT" | "PATCH":
+            case _ if part and call.method in ("PUT", "PATCH"):
                 write = writes.update if call.method == "PUT" else patch
-                return await self._outcome(
-                    call, served, answer_form, await write(backend, call, actions.ephemeral_containers(served))
-                )
+                return await self._outcome(call, served, answer_form, await write(backend, call, part))
             case ("", "pods"), "binding", "POST":
                 outcome = await actions.bind(backend, call, served)
             case ("", "pods"), "eviction", "POST":

@@ -19,7 +19,7 @@ from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.admission.chain import admitted, attributes_of, reviewed
 from shunter.cluster.apiserver.apply import managed
 from shunter.cluster.apiserver.apply.reset import reset_fields
-from shunter.cluster.apiserver.auth import escalation
+from shunter.cluster.apiserver.auth import escalation, signers
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.custom_resources import crd_lifecycle
 from shunter.cluster.apiserver.decoding import expect_kind, fill_defaults, prune
@@ -100,6 +100,7 @@ async def create_document(
     if kind.tracks_generation:
         metadata["generation"] = 1
     kind.prepare(document, None)
+    kind.made_by(document, call.user)
     if served.resource.plural == crd_lifecycle.PLURAL:
         crd_lifecycle.prepare(document, None, now)
     escalation.check(backend.authorizer, call, served, document, None)
@@ -251,6 +252,7 @@ async def _replace(
     attributes = attributes_of(call, served, "UPDATE", call.target.name, old, options)
     if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):
         if not backend.webhooks.asks(attributes, document):
+            signers.check(backend.authorizer, call, served, document, old)
             return Outcome(200, entry)
         document = managed.with_old_times(document, old)
     document = await admitted(backend, served, document, old, attributes, status=subresource == "status")
@@ -267,6 +269,7 @@ async def _replace(
     _refuse_invalid(served, document, old, status=subresource == "status")
     if subresource != "status":
         _warn(call, backend, served, document, old)
+    signers.check(backend.authorizer, call, served, document, old)
     await reviewed(backend, served, document, old, attributes, status=subresource == "status")
     document["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if _without_revision(managed.with_old_times(document, old)) == _without_revision(old):

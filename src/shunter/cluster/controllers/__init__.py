@@ -4,6 +4,7 @@ controller reads them in order; shells only observe.
 job/, cronjob/, jobset/                  batch/v1 and JobSet
 deployment/, replicaset/, statefulset/, daemonset/, workloads/    apps/v1, and what they share
 scheduler/, volumes/, autoscaling/       nodes for pods; claims and PersistentVolumes; HorizontalPodAutoscalers
+certificates/                            requests for certificates
 disruption/, quota/                      how many pods may be evicted; what quotas count
 garbage/, namespaces.py                  owners that are gone; namespaces that come and go
 unassigned_pods.py                       pods deleted before they had a node
@@ -21,15 +22,22 @@ if TYPE_CHECKING:
 
     from shunter.kube.client import Client
     from shunter.kube.controllers.manager import Manager
+    from shunter.kube.tls.certificates import KeyPair
 
 
 def register_all(
-    manager: Manager, client: Client, *, root_ca: str = "", volumes: Path | None = None, strict_resources: bool = False
+    manager: Manager,
+    client: Client,
+    *,
+    authority: KeyPair | None = None,
+    volumes: Path | None = None,
+    strict_resources: bool = False,
 ) -> None:
-    """Adds every built-in controller but the scheduler. `root_ca` (PEM) is published in every namespace as ConfigMap
-    kube-root-ca.crt; empty publishes none. Volumes are made in the directory `volumes`, None makes none; with `strict_resources`
-    only of classes that exist."""
+    """Adds every built-in controller but the scheduler. The certificate of `authority` is published in every namespace as
+    ConfigMap kube-root-ca.crt, and its key signs certificates; None does neither. Volumes are made in the directory `volumes`,
+    None makes none; with `strict_resources` only of classes that exist."""
     from shunter.cluster.controllers import namespaces, unassigned_pods
+    from shunter.cluster.controllers.certificates import controller as certificates
     from shunter.cluster.controllers.cronjob import controller as cronjob
     from shunter.cluster.controllers.daemonset import controller as daemonset
     from shunter.cluster.controllers.deployment import controller as deployment
@@ -47,7 +55,8 @@ def register_all(
     jobset.register(manager)
     for workload in (replicaset, deployment, statefulset, daemonset, cronjob, disruption):
         workload.register(manager)
-    namespaces.register(manager, client, root_ca=root_ca)
+    namespaces.register(manager, client, root_ca=authority.certificate.decode() if authority else "")
+    certificates.register(manager, client, authority=authority)
     unassigned_pods.register(manager)
     quota.register(manager, client)
     manager.background("garbage-collector", GarbageCollector(client).run)

@@ -10,9 +10,9 @@ AUTHENTICATED = "system:authenticated"
 
 
 def user_and_groups(certificate: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """The common name (empty: there is none) and the organizations, of a certificate as `ssl.getpeercert()` shows it."""
+    """The last common name (empty: there is none) and the organizations, of a certificate as `ssl.getpeercert()` shows it."""
     names = [pair for attributes in certificate.get("subject", ()) for pair in attributes]
-    name = next((value for key, value in names if key == "commonName"), "")
+    name = next((value for key, value in reversed(names) if key == "commonName"), "")
     return name, with_authenticated(tuple(value for key, value in names if key == "organizationName"))
 
 

@@ -13,7 +13,14 @@ from shunter.cluster.apiserver.kinds import Kind
 _STATUS = fields_at(("status",))
 _SPEC = fields_at(("spec",))
 _ALL_BUT_STATUS = fields_at(("metadata",), ("spec",))
+_SIGNING_REQUEST = ("certificates.k8s.io", "CertificateSigningRequest")
+_OWN = {
+    ("", *_SIGNING_REQUEST): fields_at(("spec",), ("status",)),
+    ("approval", *_SIGNING_REQUEST): fields_at(("spec",), ("status", "certificate")),
+}
+"""By the endpoint and the kind."""
 _STATUS_ENDPOINT = {
+    _SIGNING_REQUEST: fields_at(("spec",), ("status", "conditions")),
     ("", "Pod"): fields_at(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
     ("apps", "Deployment"): fields_at(("spec",), ("metadata", "labels")),
 }
@@ -24,6 +31,8 @@ _KEEP_METADATA_WRITABLE = frozenset(
 
 def reset_fields(kind: Kind, subresource: str) -> FieldSet:
     """The fields that writes through this endpoint of the kind leave as they are."""
+    if own := _OWN.get((subresource, kind.resource.group, kind.resource.kind)):
+        return own
     if subresource == "":
         return _STATUS if kind.has_status else {}
     if subresource == "status":

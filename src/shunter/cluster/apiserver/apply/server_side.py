@@ -49,7 +49,7 @@ def apply(
     _check(applied, tree=tree, api_version=api_version)
     step = _Step(
         live=managed.with_managed_fields(live or {}, []),
-        entries=_entries(live, tree=tree, api_version=api_version, subresource=subresource, now=now),
+        entries=_entries(live, tree=tree, api_version=api_version, subresource=subresource, now=now, reset=reset),
         applied=applied,
         tree=tree,
         writer=managed.identity(manager, "Apply", api_version, subresource),
@@ -130,15 +130,18 @@ class _Step(NamedTuple):
             raise ApplyConflicts(conflicts)
 
 
-def _entries(live: Json | None, *, tree: FieldTree, api_version: str, subresource: str, now: datetime) -> Entries:
-    """The stored entries; what an object without any holds belongs to `before-first-apply`."""
+def _entries(
+    live: Json | None, *, tree: FieldTree, api_version: str, subresource: str, now: datetime, reset: FieldSet
+) -> Entries:
+    """The stored entries; what an object without any holds, but for what the endpoint resets, belongs to `before-first-apply`."""
     if live is None:
         return {}
     entries = managed.decoded_or_none(live["metadata"].get("managedFields"))
     if entries is None:
         raise misfit("failed to decode managed fields")
     if not entries:
-        fields = managed.owned(changes({}, managed.with_managed_fields(live, []), tree).changed)
+        held = changes({}, managed.with_managed_fields(live, []), tree).changed
+        fields = managed.owned(difference_with_descendants(held, reset))
         writer = managed.identity("before-first-apply", "Update", api_version, subresource)
         return {writer: Entry(writer, api_version, rfc3339(now), fields)}
     return entries

@@ -3,6 +3,7 @@
 authn.py            who: bearer tokens, client certificates; impersonation.py: `--as`
 authz.py, rbac.py   what: components and users; roles and bindings
 escalation.py       nobody grants what they do not have, but for who may `escalate` or `bind`
+signers.py          who may approve and sign requests for certificates
 reviews.py          TokenReview, SubjectAccessReview, SelfSubjectRulesReview
 service_account_tokens.py, token_objects.py    tokens; whether account, pod, Secret or Node are still there
 

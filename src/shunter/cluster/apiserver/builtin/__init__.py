@@ -7,6 +7,7 @@ storage.py, config.py     claims, volumes, StorageClasses; ConfigMaps and Secret
 access.py, namespaces.py, scheduling.py, autoscaling.py    RBAC; Namespaces; PriorityClasses; HorizontalPodAutoscalers
 webhooks.py, crds.py      admission webhooks; CustomResourceDefinitions
 policies.py, mutating_policies.py    ValidatingAdmissionPolicies; MutatingAdmissionPolicies
+signing_requests.py       CertificateSigningRequests, and their approval
 events.py, plain.py       Events in two groups; kinds that are only kept
 rules/                    what the others refuse; typed.py: how a kind gets its schema
 
@@ -30,6 +31,7 @@ from shunter.cluster.apiserver.builtin import (
     policies,
     scheduling,
     services,
+    signing_requests,
     storage,
     webhooks,
     workloads,
@@ -51,6 +53,7 @@ def kinds() -> list[Kind]:
         autoscaling.kind(),
         scheduling.kind(),
         *access.kinds(),
+        signing_requests.kind(),
         *webhooks.kinds(),
         *policies.kinds(),
         *mutating_policies.kinds(),

@@ -14,6 +14,7 @@ from shunter.cluster.apiserver.printers.columns import (
     Shown,
     at_time,
     boolean,
+    human_duration,
     integer,
     name_of,
     printer,
@@ -136,6 +137,20 @@ _EVENT = printer(
     Shown(NAME_COLUMN._replace(priority=1), lambda event, now: name_of(event)),
 )
 
+
+def _decision(request: Json) -> str:
+    status = status_of(request)
+    kinds = {condition["type"] for condition in status.get("conditions") or ()}
+    words = ["Denied" if "Denied" in kinds else "Approved" if "Approved" in kinds else "Pending"]
+    words += ["Failed"] if "Failed" in kinds else []
+    return ",".join([*words, "Issued"] if status.get("certificate") else words)
+
+
+def _requested_duration(request: Json) -> str:
+    seconds = spec_of(request).get("expirationSeconds")
+    return "<none>" if seconds is None else human_duration(seconds)
+
+
 PRINTERS: dict[tuple[str, str], Printer] = {
     ("", "Namespace"): printer(NAME, text("Status", "status.phase"), AGE),
     ("", "ConfigMap"): printer(NAME, text("Data", lambda it: len(it.get("data") or ()) + len(it.get("binaryData") or ())), AGE),
@@ -168,6 +183,14 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         boolean("Global-Default", "globalDefault"),
         AGE,
         text("PreemptionPolicy", "preemptionPolicy"),
+    ),
+    ("certificates.k8s.io", "CertificateSigningRequest"): printer(
+        NAME,
+        AGE,
+        text("SignerName", "spec.signerName", "<none>"),
+        text("Requestor", "spec.username"),
+        text("RequestedDuration", _requested_duration),
+        text("Condition", _decision),
     ),
     ("node.k8s.io", "RuntimeClass"): printer(NAME, text("Handler", "handler"), AGE),
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,

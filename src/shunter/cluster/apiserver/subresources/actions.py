@@ -16,7 +16,15 @@ import msgspec
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
-from shunter.api.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, SECRETS, Resource
+from shunter.api.resources import (
+    CERTIFICATE_SIGNING_REQUESTS,
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SECRETS,
+    Resource,
+)
 from shunter.cluster.apiserver import object_meta
 from shunter.cluster.apiserver.admission.attributes import Attributes
 from shunter.cluster.apiserver.apply import managed
@@ -24,6 +32,8 @@ from shunter.cluster.apiserver.auth.service_account_tokens import ISSUER, TokenI
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.builtin.namespaces import finalizer_errors
 from shunter.cluster.apiserver.builtin.pod.ephemeral import ephemeral_errors, take_only_them
+from shunter.cluster.apiserver.builtin.rules.signing_requests import approval_errors
+from shunter.cluster.apiserver.builtin.signing_requests import take_only_approval
 from shunter.cluster.apiserver.decoding import read_as
 from shunter.cluster.apiserver.deletion import DeleteOptions, check_delete_options, check_preconditions, delete
 from shunter.cluster.apiserver.kinds import MalformedError, no_admission, no_warnings
@@ -382,10 +392,16 @@ def _patched_scale(patched: Json) -> Json:
     return patched
 
 
-@lru_cache(maxsize=1)
-def ephemeral_containers(served: ServedKind) -> ServedKind:
-    """Pods as their subresource of ephemeral containers takes them: nothing else of a pod changes by it."""
-    kind = msgspec.structs.replace(served.kind, prepare=take_only_them, validate=ephemeral_errors)
+@lru_cache(maxsize=4)
+def part(served: ServedKind, subresource: str) -> ServedKind | None:
+    """A kind as the subresource that writes only a part of its objects takes it; None for other subresources."""
+    match served.key, subresource:
+        case ("", "pods"), "ephemeralcontainers":
+            kind = msgspec.structs.replace(served.kind, prepare=take_only_them, validate=ephemeral_errors)
+        case (CERTIFICATE_SIGNING_REQUESTS.group, CERTIFICATE_SIGNING_REQUESTS.plural), "approval":
+            kind = msgspec.structs.replace(served.kind, prepare=take_only_approval, validate=approval_errors, has_status=False)
+        case _:
+            return None
     return ServedKind(msgspec.structs.replace(kind, admit=no_admission, review=no_admission, warnings=no_warnings))
 
 
