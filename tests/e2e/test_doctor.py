@@ -327,7 +327,8 @@ def test_a_rank_that_imports_is_not_accused(cluster: Cluster, namespace: str) ->
     train(cluster, namespace, "importing")
     eventually(lambda: _running(cluster, "importing", namespace), seconds=120)
     report, code = seen(cluster, "importing", namespace)
-    assert (report["verdicts"], report["state"], code) == ([], "Running", 0)
+    assert (report["verdicts"], report["state"]) == ([], "Running")
+    assert (code, [one["what"] for one in report["notChecked"]]) in ((0, []), (3, ["progress"])), "it works, or rests so far"
 
 
 def test_warnings_of_retries_are_no_cause(cluster: Cluster, namespace: str) -> None:

@@ -9,9 +9,15 @@ from typing import Any
 
 import pytest
 
+from shunter.errors import InputError
 from shunter.jobs.progress_text import stop_position
+from shunter.launch import saved_at_stop
 from shunter.launch.checkpoints.location import CheckpointLocation
 from shunter.launch.checkpoints.saved import SavedStep
+from shunter.launch.code.delivery import MountedCode
+from shunter.launch.objects import launch
+from shunter.launch.options import Checkpoints, LaunchOptions, Program
+from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.saved_at_stop import StoppedCheckpoints, read_saved, stop_sentence
 from shunter.operator.training_progress import Checkpoint, Progress
 
@@ -99,6 +105,22 @@ def test_the_directory_is_read_only_where_it_is_on_this_machine(tmp_path: Path) 
     job = {**JOB, "spec": {"runtimePatches": [patch], "trainer": {"env": env}}}
     assert stop_sentence(job, read_saved(job, "", on_this_machine=True), NOON) == "sc: stopped, saved step 5"
     assert read_saved(job, "", on_this_machine=False).steps == ()
+
+
+def test_a_directory_that_may_not_be_read_keeps_no_job_from_deletion(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(_: Path) -> list[SavedStep]:
+        raise InputError("checkpoints: /state/team/sc cannot be read: Permission denied.")
+
+    monkeypatch.setattr(saved_at_stop, "saved_steps", refuse)
+    job = launch(
+        LaunchOptions(program=Program(path="sc.py"), checkpoints=Checkpoints(directory=str(tmp_path))),
+        MountedCode("/src"),
+        Runtime("torch", "torch"),
+        name="sc",
+        namespace="team",
+    )[-1]
+    sentence = f"sc: stopped; unknown whether it has saved, see {tmp_path}/sc"
+    assert stop_sentence(job, read_saved(job, "", on_this_machine=True), NOON) == sentence
 
 
 STOPPED = {

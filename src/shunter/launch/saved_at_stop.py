@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shunter.api.meta import Json, Struct
+from shunter.errors import InputError
 from shunter.jobs.ages import age
 from shunter.jobs.logs.checkpoints import saved_step
 from shunter.jobs.training_pods import training_container, training_pods
@@ -46,7 +47,11 @@ def read_saved(job: Json, words: str, *, on_this_machine: bool) -> StoppedCheckp
     reported = newest.checkpoint if newest is not None else None
     if place is None or place.directory is None or not on_this_machine:
         return StoppedCheckpoints(place, words=words, reported=reported)
-    return StoppedCheckpoints(place, saved_steps(place.directory), is_read=True, words=words, reported=reported)
+    try:
+        steps = saved_steps(place.directory)
+    except InputError:  # another user's
+        return StoppedCheckpoints(place, words=words, reported=reported)
+    return StoppedCheckpoints(place, steps, is_read=True, words=words, reported=reported)
 
 
 def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:

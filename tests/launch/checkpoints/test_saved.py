@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from migrate.survey.scan.test_files import WITH_PERMISSIONS
 from shunter.errors import InputError
 from shunter.launch.checkpoints.saved import (
     SavedStep,
@@ -132,3 +136,40 @@ def test_whatever_a_job_left_in_its_directory_keeps_its_name_from_a_new_one(tmp_
     (tmp_path / "file").touch()
     assert names_with_checkpoints(str(tmp_path)) == {"ours", "another-layout"}
     assert names_with_checkpoints("") == names_with_checkpoints(str(tmp_path / "missing")) == set()
+
+
+AS_ANOTHER = """
+import json, sys
+from pathlib import Path
+from shunter.errors import InputError
+from shunter.launch.checkpoints.saved import names_with_checkpoints, saved_steps
+def tried(work):
+    try:
+        return work()
+    except InputError as error:
+        return error.message
+place = Path(sys.argv[1])
+steps = {name: tried(lambda: [one.step for one in saved_steps(place / name)]) for name in ("mine", "yours", "half")}
+print(json.dumps([steps, tried(lambda: sorted(names_with_checkpoints(str(place)))), tried(
+    lambda: sorted(names_with_checkpoints(str(place / "yours"))))]))
+"""
+
+
+@pytest.mark.integration
+def test_what_may_not_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
+    """A traceback ended `run --checkpoints` beside another user's directory, and one of a step counted as incomplete."""
+    for name in ("mine", "yours", "half"):
+        save(tmp_path / name, 5)
+    closed = (tmp_path / "yours", tmp_path / "half/step-5")
+    for directory in closed:
+        directory.chmod(0)
+    try:
+        command = [sys.executable, "-c", WITH_PERMISSIONS, sys.executable, "-c", AS_ANOTHER, str(tmp_path)]
+        done = subprocess.run(command, check=True, capture_output=True)
+    finally:
+        for directory in closed:
+            directory.chmod(0o700)
+    refused = "checkpoints: {} cannot be read: Permission denied."
+    steps, names, closed_names = json.loads(done.stdout)
+    assert steps == {"mine": [5], "yours": refused.format(closed[0]), "half": refused.format(closed[1])}
+    assert (names, closed_names) == (["half", "mine", "yours"], refused.format(closed[0]))

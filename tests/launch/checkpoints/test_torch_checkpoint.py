@@ -34,7 +34,7 @@ def test_a_file_that_is_missing_or_too_short_is_named() -> None:
     assert damage(METADATA, {FILE: BYTES - 1}) == f"{FILE} has 2,837 bytes of 2,838"
 
 
-@pytest.mark.parametrize("kept", [200, len(METADATA) // 2, len(METADATA) - 1])
+@pytest.mark.parametrize("kept", [0, 10, 200, len(METADATA) // 2, len(METADATA) - 1])
 def test_metadata_that_is_cut_off_is_told(kept: int) -> None:
     assert damage(METADATA[:kept], {FILE: BYTES}) == ".metadata is truncated"
 
@@ -50,7 +50,7 @@ def test_metadata_that_is_cut_off_is_told(kept: int) -> None:
     ],
 )
 def test_of_what_another_library_or_another_torch_has_written_nothing_is_told(content: bytes) -> None:
-    assert damage(content, {}) == ""
+    assert damage(content, {"0_0.distcp": 5, "model.ubj": 5, ".metadata": len(content)}) == ""
 
 
 def test_nothing_that_the_metadata_names_is_called(tmp_path: Path) -> None:
@@ -85,4 +85,8 @@ def test_the_newest_complete_checkpoint_is_looked_at(tmp_path: Path) -> None:
     assert found() == ("step-10", f"{FILE} is missing")
     (tmp_path / "step-10/.metadata").unlink()
     assert found() == ("step-9", f"{FILE} has 5 bytes of 2,838")
+    (tmp_path / "step-9/.metadata").write_bytes(b"")
+    assert found() == ("step-9", ".metadata is truncated")
+    (tmp_path / "step-9/.metadata").write_bytes(METADATA)
+    assert newest_damage(saved_files(tmp_path), lambda path: b"") == ("", ""), "which may not be read"
     assert newest_damage([], Path.read_bytes) == ("", "")  # type: ignore[arg-type]

@@ -69,33 +69,52 @@ def steps_of(files: Iterable[StoredFile]) -> list[SavedStep]:
 
 def newest_damage(files: Iterable[StoredFile], read: Callable[[str], bytes]) -> tuple[str, str]:
     """The newest complete checkpoint of a place, such as `step-4`, and what is wrong with it, such as `__1_0.distcp is missing`;
-    both empty where nothing is known to be wrong. `read` gives what a file holds, by its path."""
+    both empty where nothing is known to be wrong. `read` gives what a file holds, by its path; less of it if it may not."""
     sizes = {file.path: file.size for file in files}
     complete = [(int(match[1]), match[0]) for match in map(_COMPLETE_STEP.fullmatch, sizes) if match]
     if not complete:
         return "", ""
     name = max(complete)[1].partition("/")[0]
     own = {path.removeprefix(f"{name}/"): size for path, size in sizes.items() if path.startswith(f"{name}/")}
-    fault = damage(read(f"{name}/{COMPLETE}"), own)
+    metadata = read(f"{name}/{COMPLETE}")
+    fault = damage(metadata, own) if len(metadata) == own[COMPLETE] else ""
     return (name, fault) if fault else ("", "")
 
 
 def saved_steps(directory: Path) -> list[SavedStep]:
-    """The checkpoints of one job, the newest step first; none where there is no such directory."""
+    """The checkpoints of one job, the newest step first; none where there is no such directory. InputError as of
+    `saved_files`."""
     return steps_of(saved_files(directory))
 
 
 def saved_files(directory: Path) -> list[StoredFile]:
-    """The files of the checkpoints of one job; none where there is no such directory."""
-    if not directory.is_dir():
-        return []
-    return [file for entry in directory.iterdir() if _STEP.fullmatch(entry.name) for file in _files(entry)]
+    """The files of the checkpoints of one job; none where there is no such directory. InputError where one may not be read:
+    a checkpoint that is not seen would be taken for one that was never saved."""
+    try:
+        if not directory.is_dir():
+            return []
+        return [file for entry in directory.iterdir() if _STEP.fullmatch(entry.name) for file in _files(entry)]
+    except PermissionError as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> InputError:
+    return InputError(
+        f"checkpoints: {error.filename} cannot be read: {error.strerror}.",
+        "Read it as the user who owns it, or let its owner change its mode: chmod -R a+rX.",
+    )
+
+
+def _raise(error: OSError) -> None:
+    """`os.walk` passes over what it may not read."""
+    if isinstance(error, PermissionError):
+        raise error
 
 
 def _files(directory: Path) -> list[StoredFile]:
     """Those of one checkpoint, and the directory itself, which is there before them; none of what is gone meanwhile: programs
     remove old checkpoints."""
-    names = [Path(place, name) for place, _, below in os.walk(directory) for name in below]
+    names = [Path(place, name) for place, _, below in os.walk(directory, onerror=_raise) for name in below]
     try:
         stats = [(path.relative_to(directory.parent), path.stat()) for path in names or [directory]]
     except FileNotFoundError:
@@ -194,7 +213,18 @@ def make_directory(checkpoints: Checkpoints | None, root: Path, namespace: str) 
 
 def names_with_checkpoints(directory: str) -> set[str]:
     """The jobs that have something in a directory for checkpoints: a new job must not go on from that by accident. Not every
-    program saves `step-N`, so anything counts. None where no directory is named."""
+    program saves `step-N`, so anything counts, and what may not be read. None where no directory is named. InputError for a
+    directory that may not be read itself."""
     if not directory or not os.path.isdir(directory):
         return set()
-    return {entry.name for entry in Path(directory).iterdir() if entry.is_dir() and any(entry.iterdir())}
+    try:
+        return {entry.name for entry in Path(directory).iterdir() if _holds_anything(entry)}
+    except PermissionError as error:
+        raise _unreadable(error) from error
+
+
+def _holds_anything(place: Path) -> bool:
+    try:
+        return place.is_dir() and any(place.iterdir())
+    except PermissionError:
+        return True

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 from collections.abc import Mapping
 from typing import Any
 
 _TORCH = b"torch.distributed.checkpoint"
+"""At the beginning of each `.metadata` of torch."""
+_SHARD = re.compile(r"__\d+_\d+\.distcp")
+"""A file beside it, as no other library names one."""
 
 
 def damage(metadata: bytes, sizes: Mapping[str, int]) -> str:
     """What is wrong with a checkpoint, such as `__1_0.distcp is missing`; empty for one that is whole, and for what another
     library has written, of which nothing is known. `sizes` are the bytes of each file beside `.metadata`."""
     if _TORCH not in metadata:
-        return ""
+        return ".metadata is truncated" if any(map(_SHARD.fullmatch, sizes)) else ""
     try:
         ends = _ends(_Reader(io.BytesIO(metadata)).load())
     except (EOFError, pickle.UnpicklingError):
