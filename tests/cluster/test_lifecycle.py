@@ -389,11 +389,11 @@ def test_a_child_that_cannot_be_started_now_is_tried_again(tmp_path: Path) -> No
     StateDir(tmp_path).create()
     child = supervisor.Child({"name": "agent", "argv": [str(tmp_path / "away")]}, str(tmp_path))
     before = time.monotonic()
-    child.look_after()
+    child.supervise()
     assert child.process is None
     assert child.restart_at > before
     child.restart_at = before
-    child.look_after()
+    child.supervise()
     said = (tmp_path / "logs/agent.log").read_text().splitlines()
     assert len(said) == 1, "once"
     assert "agent could not be started, trying again" in said[0]
@@ -403,6 +403,6 @@ def test_a_child_that_cannot_be_started_now_is_tried_again(tmp_path: Path) -> No
     child.stop()
     child.argv = program
     for _ in range(2):  # finds that it has ended, and cannot start it
-        child.look_after()
+        child.supervise()
         child.restart_at = before
     assert len((tmp_path / "logs/agent.log").read_text().splitlines()) == 2, "the next time is told again"

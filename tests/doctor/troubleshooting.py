@@ -17,7 +17,7 @@ from pathlib import Path
 
 from doctor.test_corpus import CASES, CORPUS
 from migrate.moving.runs.test_comparison import run
-from shunter.cli.migrate.comparison_output import shown
+from shunter.cli.migrate.comparison_output import print_run_comparison
 from shunter.cli.output.console import errors, output
 from shunter.doctor import recording
 from shunter.doctor.diagnosing import diagnose
@@ -77,7 +77,7 @@ def comparison_text(original: Run, successor: Run) -> str:
     for console in (output, errors):
         console.cache_clear()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        shown(compared(original, successor, Tolerance()))
+        print_run_comparison(compared(original, successor, Tolerance()))
     for console in (output, errors):
         console.cache_clear()
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in said.getvalue().splitlines()]

@@ -19,7 +19,7 @@ from shunter.api.resources import (
     VALIDATING_WEBHOOKS,
 )
 from shunter.cluster.apiserver.packaged_schemas import packaged_crds
-from shunter.install.installing import install, made_by_us
+from shunter.install.installing import install, installed_objects
 from shunter.install.removing import uninstall
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
@@ -159,4 +159,4 @@ async def test_definitions_of_which_some_are_gone_stop_neither_install_nor_unins
     await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name)
     await until_gone(client, CUSTOM_RESOURCE_DEFINITIONS, name)
     await uninstall(client, Remembered(), namespace=NAMESPACE, crds=True)
-    assert await made_by_us(client, await served_versions(client)) == []
+    assert await installed_objects(client, await served_versions(client)) == []

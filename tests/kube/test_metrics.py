@@ -27,7 +27,7 @@ def test_a_key_is_followed_from_the_queue_to_the_result(metrics: Metrics) -> Non
     told = metrics.of_controller("tfjob")
     in_queue, of_controller = '{controller="tfjob",name="tfjob"}', '{controller="tfjob"}'
     told.added()
-    told.taken(0.5)
+    told.dequeued(0.5)
     assert samples(metrics)[f"controller_runtime_active_workers{of_controller}"] == 1
     told.reconciled("success", 2.0)
     told.finished(2.5)

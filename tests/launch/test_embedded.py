@@ -9,7 +9,7 @@ import pytest
 
 from shunter.cluster.node.content.images import load_images
 from shunter.errors import InputError
-from shunter.launch.embedded import missing_module, notes, require_fabric_device, stands_for_this_python
+from shunter.launch.embedded import missing_module, notes, require_fabric_device, runs_in_local_python
 from shunter.launch.fabric import Fabric, require_profile
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.runtimes.choice import of_object
@@ -44,8 +44,8 @@ def test_an_image_that_a_file_maps_is_known(tmp_path: Path) -> None:
     (tmp_path / "images.yaml").write_text("- image: 'me/*'\n  venv: /opt/me\n")
     images = load_images(tmp_path / "images.yaml", tmp_path / "made")
     mine = dataclasses.replace(TRAIN, image="me/train:1")
-    assert (notes(mine, MACHINE, images), stands_for_this_python(mine, TORCH, images)) == ([], False)
-    assert stands_for_this_python(TRAIN, TORCH, images)
+    assert (notes(mine, MACHINE, images), runs_in_local_python(mine, TORCH, images)) == ([], False)
+    assert runs_in_local_python(TRAIN, TORCH, images)
     assert not images.is_known("other:1")
 
 

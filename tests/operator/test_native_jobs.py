@@ -8,7 +8,7 @@ import pytest
 
 from job_evidence import NOW
 from shunter.operator.causes import Evidence, cause
-from shunter.operator.native_jobs import has_ranks, stands_alone
+from shunter.operator.native_jobs import has_ranks, is_standalone
 from shunter.operator.overview import is_pod_of, limits, member, overview, pod_selector, was_pod_of
 
 
@@ -73,7 +73,7 @@ def test_only_jobs_that_people_made_and_that_number_their_pods_are_training_jobs
     assert has_ranks(job())
     assert not has_ranks(job(spec={"completionMode": "NonIndexed"}))
     assert not has_ranks({"spec": {}})
-    assert stands_alone(job())
-    assert stands_alone(owned("CronJob", controller=True))
-    assert stands_alone(owned("Experiment", controller=False))
-    assert not stands_alone(owned("JobSet", controller=True))
+    assert is_standalone(job())
+    assert is_standalone(owned("CronJob", controller=True))
+    assert is_standalone(owned("Experiment", controller=False))
+    assert not is_standalone(owned("JobSet", controller=True))

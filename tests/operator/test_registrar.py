@@ -56,7 +56,7 @@ class Replica:
         self.served: KeyPair | None = None
 
     async def look(self) -> TrustState:
-        return await self._registrar.look(self._serve)
+        return await self._registrar.check(self._serve)
 
     async def _serve(self, certificate: KeyPair | Path) -> Place:
         assert isinstance(certificate, KeyPair)

@@ -65,7 +65,7 @@ from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
 from shunter.operator.training.gang import Gang, pod_groups
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.observed import Observed
-from shunter.operator.training.reconciler import stands_in_for
+from shunter.operator.training.reconciler import map_unowned_service
 
 DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
 TRAINJOB_CONTROLLER = "trainer-trainjob-controller"
@@ -230,7 +230,7 @@ class OperatorReplay(Replay):
     def _kept(self, framework: AnyFramework, job: AnyJob) -> dict[Resource, Any]:
         found: dict[Resource, Any] = {}
         for kind in framework.info.extra_kinds:
-            stored = self.cluster.get(kind.resource.kind, Key(job.namespace, framework.kept(job)[kind.resource]))
+            stored = self.cluster.get(kind.resource.kind, Key(job.namespace, framework.extra_object_names(job)[kind.resource]))
             is_cached = stored is not None and (
                 not kind.label_selector or kind.label_selector in stored["metadata"].get("labels", {})
             )
@@ -344,7 +344,7 @@ def operator_turns(obj: Json, cluster: object) -> Iterable[Turn]:
         yield from (Turn(TRAINJOB_CONTROLLER, Slot("TrainJob", key)) for key in train_job_of(msgspec.convert(obj, JobOfSet)))
     if kind == "Service":
         service = msgspec.convert(obj, Service)
-        turns = [(one.info.resource.kind, key) for one in FRAMEWORKS for key in stands_in_for(one.info.resource)(service)]
+        turns = [(one.info.resource.kind, key) for one in FRAMEWORKS for key in map_unowned_service(one.info.resource)(service)]
         yield from (Turn(CONTROLLER_OF[job], Slot(job, key)) for job, key in turns)
     for reference in metadata.get("ownerReferences", []):
         if reference.get("controller") and reference["kind"] in JOBS_OF_OPERATOR:

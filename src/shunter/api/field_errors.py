@@ -36,13 +36,13 @@ class FieldError(NamedTuple):
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
     """`spec.replicas: Invalid value: -1: must be greater than or equal to 0`; the value alone where there is no detail."""
-    text = f"Invalid value: {shown(value)}"
+    text = f"Invalid value: {value_text(value)}"
     return FieldError("FieldValueInvalid", field, f"{text}: {detail}" if detail else text)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
     """Reads like `invalid`; only the reason says that the value is of another type than it must be."""
-    return FieldError("FieldValueTypeInvalid", field, f"Invalid value: {shown(value)}: {detail}")
+    return FieldError("FieldValueTypeInvalid", field, f"Invalid value: {value_text(value)}: {detail}")
 
 
 def required(field: str, detail: str = "") -> FieldError:
@@ -57,18 +57,18 @@ def forbidden(field: str, detail: str) -> FieldError:
 
 def not_found(field: str, value: Any) -> FieldError:
     """`FIELD: Not found: VALUE`: the value names what is not there."""
-    return FieldError("FieldValueNotFound", field, f"Not found: {shown(value)}")
+    return FieldError("FieldValueNotFound", field, f"Not found: {value_text(value)}")
 
 
 def duplicate(field: str, value: Any) -> FieldError:
     """`spec.ports[1].name: Duplicate value: "http"`: of a value that may stand in its list only once."""
-    return FieldError("FieldValueDuplicate", field, f"Duplicate value: {shown(value)}")
+    return FieldError("FieldValueDuplicate", field, f"Duplicate value: {value_text(value)}")
 
 
 def not_supported(field: str, value: Any, supported: list[str]) -> FieldError:
     """`supported` in the order in which it is shown: a schema's enum as written, the rules of Kubernetes itself sorted."""
     allowed = ", ".join(json.dumps(name) for name in supported)
-    return FieldError("FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {allowed}")
+    return FieldError("FieldValueNotSupported", field, f"Unsupported value: {value_text(value)}: supported values: {allowed}")
 
 
 def too_long(field: str, maximum: int) -> FieldError:
@@ -90,12 +90,12 @@ def aggregate(errors: list[FieldError]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def made_worse(errors: list[FieldError], before: list[FieldError]) -> list[FieldError]:
+def new_errors(errors: list[FieldError], before: list[FieldError]) -> list[FieldError]:
     """The errors that an update introduces. Errors that the stored object already had must not block the update."""
     return [error for error in errors if error not in before]
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A bad value as Go prints it inside an error: strings quoted, null for nil, the rest as compact JSON, safe for HTML."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     if isinstance(value, (dict, list)):

@@ -91,7 +91,7 @@ def supervise(state_dir: str, lock: int) -> int:
         if received is not None and received.si_signo == signal.SIGUSR1:
             children = with_added(children, state_dir)
         for child in children:
-            child.look_after()
+            child.supervise()
         is_recorded = recorded(state_dir, launch, children)
     stop(children)
     if launch.get("teardown"):
@@ -144,7 +144,7 @@ class Child:
             )
         self.started_at, self.noted = time.monotonic(), ""
 
-    def look_after(self) -> None:
+    def supervise(self) -> None:
         """Shortens its log, and starts it again when it has died: after 0.1 s if it had run for more than 10 s, otherwise after
         twice the last delay, up to 5 s."""
         now = time.monotonic()

@@ -6,15 +6,15 @@ from shunter.doctor.evidence import Frame
 from shunter.doctor.waiting import INNERMOST, Rank, has_ended
 
 
-def stands(rank: Rank) -> str:
+def position_text(rank: Rank) -> str:
     """Where a rank is that others wait for, as `its own code: load (train.py:9)`."""
     if rank.is_stopped:
-        return f"stopped by a signal{f' in {where(rank.place)}' if rank.place is not None else ''}"
+        return f"stopped by a signal{f' in {frame_text(rank.place)}' if rank.place is not None else ''}"
     if has_ended(rank):
-        return f"the end of the program{f': {where(rank.place)}' if rank.place is not None else ''}"
+        return f"the end of the program{f': {frame_text(rank.place)}' if rank.place is not None else ''}"
     places = {"data": "DataLoader", "rendezvous": "the rendezvous", "starting": "an import"}
     what = places.get(rank.doing, "its own code")
-    return f"{what}: {where(rank.place)}" if rank.place is not None else what
+    return f"{what}: {frame_text(rank.place)}" if rank.place is not None else what
 
 
 def read_at(rank: Rank) -> str:
@@ -28,7 +28,7 @@ def read_at(rank: Rank) -> str:
 def call(rank: Rank) -> str:
     """What a rank waits in, as `all_reduce, called from main (train.py:55)`."""
     if rank.spins:
-        at = where(rank.place) if rank.place is not None else rank.last.frames[0].function
+        at = frame_text(rank.place) if rank.place is not None else rank.last.frames[0].function
         what = "in a call of MPI" if rank.last.uses_mpi else "for its GPU"
         return f"{at}, running all the time, like a rank that waits {what}"
     return f"{collective(rank)}{called(rank)}"
@@ -46,9 +46,9 @@ def collective(rank: Rank) -> str:
 def called(rank: Rank) -> str:
     """`, called from main (train.py:55)`, to append to a call; empty if no line of the program is known."""
     found = rank.place
-    return f", called from {where(found)}" if found is not None else ""
+    return f", called from {frame_text(found)}" if found is not None else ""
 
 
-def where(frame: Frame) -> str:
+def frame_text(frame: Frame) -> str:
     """`load (train.py:9)`: the function, and the file without its directories."""
     return f"{frame.function} ({frame.file.rsplit('/', 1)[-1]}:{frame.line})"

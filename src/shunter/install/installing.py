@@ -85,9 +85,9 @@ async def install(client: Client, installation: Installation, screen: Screen, *,
     objects = installation.objects(served)
     await preflight.require_permissions(client, _requests(objects, served))
     await preflight.require_namespaces(client, installation.values, installation.namespace)
-    before = await asyncio.gather(*(preflight.found(client, obj) for obj in objects))
+    before = await asyncio.gather(*(preflight.existing_object(client, obj) for obj in objects))
     preflight.require_no_other([obj for obj in before if obj is not None], installation.namespace, installation.versions)
-    obsolete = to_prune(objects, await made_by_us(client, served))
+    obsolete = to_prune(objects, await installed_objects(client, served))
     await preflight.require_permissions(client, preflight.requests_for(obsolete, ("delete",)))
     screen.begin(len(objects) + len(obsolete))
     if SERVICE_MONITORS.api_version not in served and installation.values["monitoring"] == "auto":
@@ -104,7 +104,7 @@ async def install(client: Client, installation: Installation, screen: Screen, *,
         screen.done(Change("deleted", title_of(obj)))
 
 
-async def made_by_us(client: Client, served: Collection[str]) -> list[Json]:
+async def installed_objects(client: Client, served: Collection[str]) -> list[Json]:
     """Every object that an installation of ours made."""
     found: list[Json] = []
     for resource in RESOURCES:

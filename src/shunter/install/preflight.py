@@ -82,6 +82,6 @@ async def require_namespaces(client: Client, values: Json, own: str) -> None:
             ) from None
 
 
-async def found(client: Client, obj: Json) -> Json | None:
+async def existing_object(client: Client, obj: Json) -> Json | None:
     """The object of that name as it is now; None when there is none, or its kind is not served yet."""
     return await client.find(resource_of(obj), obj["metadata"]["name"], obj["metadata"].get("namespace", ""))

@@ -22,7 +22,7 @@ from shunter.api.titles import title_of
 from shunter.errors import InputError
 from shunter.install import preflight
 from shunter.install.changes import RESOURCES, Change, resource_of, to_remove
-from shunter.install.installing import Screen, delete, made_by_us
+from shunter.install.installing import Screen, delete, installed_objects
 from shunter.install.names import OPERATOR, SELECTOR
 from shunter.kube.access import Request
 from shunter.kube.client import Client
@@ -49,7 +49,7 @@ async def uninstall(
     served = await served_versions(client)
     known = [resource for resource in RESOURCES if resource.api_version in served]
     await preflight.require_permissions(client, (Request("list", resource, "") for resource in known))
-    marked = await made_by_us(client, served)
+    marked = await installed_objects(client, served)
     if not marked:
         screen.note("nothing installed by `shunter install`; use kubectl or Helm to remove what they applied")
         return
@@ -148,7 +148,7 @@ async def _until_gone(client: Client, removed: Sequence[Json], screen: Screen) -
     slow = [obj for obj in removed if resource_of(obj) in (NAMESPACES, CUSTOM_RESOURCE_DEFINITIONS)]
     deadline = asyncio.get_running_loop().time() + GONE_SECONDS
     for obj in slow:
-        while (present := await preflight.found(client, obj)) and present["metadata"]["uid"] == obj["metadata"]["uid"]:
+        while (present := await preflight.existing_object(client, obj)) and present["metadata"]["uid"] == obj["metadata"]["uid"]:
             screen.doing(f"waiting for the deletion of {title_of(obj)}")
             if asyncio.get_running_loop().time() > deadline:
                 screen.note(f"{title_of(obj)} is still being deleted: {_why_it_stays(present)}")

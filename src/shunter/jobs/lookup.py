@@ -11,7 +11,7 @@ from shunter.did_you_mean import did_you_mean, nearest
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden, NotFound
-from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
+from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, is_standalone
 from shunter.operator.overview import SHOWN_RESOURCES, is_pod_of, pod_selector
 
 OnRefusal = Callable[[str], None]
@@ -54,7 +54,7 @@ async def jobs_of(client: Client, resource: Resource, namespace: str) -> list[Js
     except NotFound:
         return []
     jobs = [resource.typed(item) for item in page.items]
-    return [job for job in jobs if has_ranks(job) and stands_alone(job)] if resource == JOBS else jobs
+    return [job for job in jobs if has_ranks(job) and is_standalone(job)] if resource == JOBS else jobs
 
 
 async def find(

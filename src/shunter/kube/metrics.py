@@ -158,7 +158,7 @@ class ControllerMetrics:
         """Counts in `workqueue_adds_total`."""
         self._adds.inc()
 
-    def taken(self, waited: float) -> None:
+    def dequeued(self, waited: float) -> None:
         """Adds its seconds to `workqueue_queue_duration_seconds`, and one active worker."""
         self._queue_seconds.observe(waited)
         self._active.inc()

@@ -53,7 +53,7 @@ async def apply_all(
             if resource == JOBS:
                 notify(f"{manifest.title} is not followed: it has no ranks (its spec.completionMode is not Indexed)")
     for resource, manifest, _ in in_the_way:
-        await try_out(target.client, resource, manifest)
+        await dry_run_create(target.client, resource, manifest)
     for resource, manifest, existing in in_the_way:
         notify(f"deleting the {overview(existing).state.lower()} {manifest.title}")
         await delete_and_wait(target.client, resource, existing, notify=notify, on_this_machine=target.embedded is not None)
@@ -107,7 +107,7 @@ async def present(client: Client, resource: Resource, manifest: Manifest, *, rep
     return existing
 
 
-async def try_out(client: Client, resource: Resource, manifest: Manifest) -> None:
+async def dry_run_create(client: Client, resource: Resource, manifest: Manifest) -> None:
     """Creates the job in a dry run, under a random name of the same length. Raises ShunterError if the server rejects it."""
     metadata = manifest.object["metadata"]
     name = "".join(random.choices(string.ascii_lowercase, k=len(metadata["name"])))

@@ -75,7 +75,7 @@ def missing_module(program: Program, root: Path) -> str:
     return first
 
 
-def stands_for_this_python(options: LaunchOptions, runtime: Runtime, images: Images) -> bool:
+def runs_in_local_python(options: LaunchOptions, runtime: Runtime, images: Images) -> bool:
     """Whether the program runs in the Python environment that runs us."""
     image = options.image or next(iter(_node_images(runtime)), "")
     return not images.is_known(image)

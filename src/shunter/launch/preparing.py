@@ -103,7 +103,7 @@ async def prepared(
     missing = "" if is_in_image else embedded.missing_module(program, root)
     if target.embedded is not None:
         images, allocatable = embedded.images_of(target.embedded), await embedded.allocatable(client)
-        if missing and embedded.stands_for_this_python(options, chosen, images):
+        if missing and embedded.runs_in_local_python(options, chosen, images):
             raise InputError(
                 f"-m {program.module}: {missing} is neither in {root} nor installed in this Python environment.",
                 "Run it in the directory of the package, name that directory with --workdir, or install it.",

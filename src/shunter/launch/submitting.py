@@ -14,7 +14,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
 from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
 from shunter.launch.code.delivery import Code
-from shunter.launch.code.stored import own, send, tidy
+from shunter.launch.code.stored import add_owners, send, tidy
 from shunter.launch.copied_job import name_of_first
 from shunter.launch.marks import DIGEST, PROGRAM
 from shunter.launch.mounts import map_name
@@ -26,7 +26,7 @@ from shunter.launch.options import LaunchOptions
 from shunter.launch.resuming import require_resumable
 from shunter.launch.runtimes.choice import Runtime, find_runtime, require_rerun_fits, runtime_of_job
 from shunter.launch.runtimes.copies import rerun_runtime
-from shunter.launch.runtimes.stored import own_runtime, runtime_made_for, tidy_runtimes
+from shunter.launch.runtimes.stored import runtime_made_for, set_runtime_owner, tidy_runtimes
 from shunter.launch.tracking import new_job_id
 from shunter.operator.overview import JOB_RESOURCES
 
@@ -150,9 +150,9 @@ async def create(
                 ) from None
             names.add(name)
             continue
-        await own(client, namespace, maps)
+        await add_owners(client, namespace, maps)
         for runtime, there in zip(runtimes, made, strict=True):
-            await own_runtime(client, stored, runtime, there)
+            await set_runtime_owner(client, stored, runtime, there)
         return SubmittedJob(stored, base, sent)
 
 

@@ -66,7 +66,9 @@ def tracking(given: str, variables: Iterable[Json], shell: Mapping[str, str], *,
     address of the cluster's own server. None for no tracking, and for that server where its address is not known yet."""
     names = {variable["name"] for variable in variables}
     if given and given != NONE and URI in names:
-        raise InputError(f"--mlflow {shown(given)} and the variable {URI} both name an MLflow server.", "Leave one of them out.")
+        raise InputError(
+            f"--mlflow {uri_text(given)} and the variable {URI} both name an MLflow server.", "Leave one of them out."
+        )
     if given == NONE:
         return None
     if given == LOCAL:
@@ -82,7 +84,7 @@ def require_uri(option: str, uri: str) -> None:
     """InputError for what is no address of a server that pods can reach, or contains credentials."""
     if uri == "databricks" or uri.startswith(("databricks://", "databricks-uc", "uc:", "arn:")):
         return
-    what = f"{option} {shown(uri)}"
+    what = f"{option} {uri_text(uri)}"
     try:
         parts = urlsplit(uri)
         host, _ = parts.hostname or "", parts.port
@@ -169,7 +171,7 @@ def browser_address(uri: str) -> str:
     return mlflow_server.own_address(uri)
 
 
-def shown(uri: str) -> str:
+def uri_text(uri: str) -> str:
     """An address without what stands before an @ in it."""
     before, at, after = uri.rpartition("@")
     return f"{before[: before.find('//') + 2]}***@{after}" if at else uri

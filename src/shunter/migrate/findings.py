@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 
 Severity = Literal["info", "warning", "error"]
 Impact = Literal["none", "advisory", "blocking"]
@@ -102,7 +102,7 @@ class Finding(NamedTuple):
     @property
     def field(self) -> str:
         """`spec.runPolicy.suspend`; empty for a finding about the whole object."""
-        return shown(self.path)
+        return path_text(self.path)
 
     @property
     def advice(self) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 from shunter.api.late_patterns import late_pattern
 from shunter.api.paths import MISSING, Path, value_at
 
-__all__ = ["MISSING", "Path", "has_more_leaves", "leaves", "mappings", "shown", "value_at"]
+__all__ = ["MISSING", "Path", "has_more_leaves", "leaves", "mappings", "path_text", "value_at"]
 _PLAIN_KEY = late_pattern(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """`spec.containers[0].env`, and `metadata.labels['app/name']` for keys that are no plain words."""
     text = ""
     for step in path:

@@ -32,7 +32,7 @@ def has_ranks(job: Json) -> bool:
     return (job.get("spec") or {}).get("completionMode") == "Indexed"
 
 
-def stands_alone(job: Json) -> bool:
+def is_standalone(job: Json) -> bool:
     """Whether nothing but a CronJob made it: a Job that a JobSet, or another operator, controls is a part of what people made."""
     owner = controller_reference(job)
     return owner is None or owner["kind"] == "CronJob"

@@ -45,7 +45,7 @@ class Registrar:
         self._writes = writes
         self._has_registered = False
 
-    async def look(self, serve: Serve) -> TrustState:
+    async def check(self, serve: Serve) -> TrustState:
         """Checks registration and certificate once, and corrects them; returns what the API server then trusts. Raises ApiError
         if a request fails, SecretProblem if the certificate is not available."""
         is_first = self._writes == "configurations" and not self._has_registered

@@ -175,7 +175,7 @@ class Webhooks:
         if self._registrar is None:
             await self._serve((await self._source.offer([])).certificate)
             return ""
-        agreed = await self._registrar.look(self._serve)
+        agreed = await self._registrar.check(self._serve)
         why = agreed.problem or await self._why_not_served(agreed.authorities)
         if why:
             return why

@@ -192,7 +192,7 @@ async def test_no_key_is_late_before_a_worker_serves_the_queue(monkeypatch: pyte
     class Waits:
         def added(self) -> None: ...
 
-        def taken(self, waited: float) -> None:
+        def dequeued(self, waited: float) -> None:
             waits.append(waited)
 
         def finished(self, worked: float) -> None: ...

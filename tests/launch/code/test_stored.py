@@ -9,7 +9,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.errors import InputError
-from shunter.launch.code.stored import own, send, tidy, users
+from shunter.launch.code.stored import add_owners, send, tidy, users
 from shunter.launch.marks import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
 from stored_objects import StoredObjects
 
@@ -54,14 +54,14 @@ async def test_every_job_with_this_code_becomes_an_owner_but_none_that_is_being_
     leaving = job("leaving", deletionTimestamp="2026-11-21T12:00:00Z")
     jobs = (job("a"), job("b"), job("other", OTHER), job("alike", SAME_LABEL), leaving)
     objects = StoredObjects((CONFIG_MAPS, code("code-0")), *((TRAIN_JOBS, one) for one in jobs))
-    await own(objects.client, "team", [code("code-0")])
+    await add_owners(objects.client, "team", [code("code-0")])
     assert owners(objects, "code-0") == ["uid-a", "uid-b"]
     assert [one["name"] for one in await users(objects.client, "team", OTHER[:SHORT], OTHER)] == ["other"]
 
 
 async def test_code_that_went_with_its_only_owner_meanwhile_is_created_again() -> None:
     objects = StoredObjects((TRAIN_JOBS, job("b")))
-    await own(objects.client, "team", [code("code-0")])
+    await add_owners(objects.client, "team", [code("code-0")])
     assert owners(objects, "code-0") == ["uid-b"]
 
 

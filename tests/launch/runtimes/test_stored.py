@@ -8,7 +8,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import EnvironmentProblem
 from shunter.launch.marks import JOB_LABEL, MADE_FROM
-from shunter.launch.runtimes.stored import own_runtime, runtime_made_for, tidy_runtimes
+from shunter.launch.runtimes.stored import runtime_made_for, set_runtime_owner, tidy_runtimes
 from stored_objects import StoredObjects
 
 
@@ -44,17 +44,17 @@ async def test_a_runtime_is_a_jobs_own_if_it_was_made_for_it_alone(found: Json, 
 
 async def test_the_job_owns_its_runtime_and_one_that_went_meanwhile_is_made_again() -> None:
     objects = StoredObjects((TRAINING_RUNTIMES, runtime()), (TRAIN_JOBS, job()))
-    await own_runtime(objects.client, job(), runtime(), runtime())
+    await set_runtime_owner(objects.client, job(), runtime(), runtime())
     assert owners(objects) == ["uid-train"]
     objects = StoredObjects((TRAIN_JOBS, job()))
-    await own_runtime(objects.client, job(), runtime(), runtime())
+    await set_runtime_owner(objects.client, job(), runtime(), runtime())
     assert owners(objects) == ["uid-train"]
 
 
 async def test_a_job_whose_runtime_was_replaced_is_deleted_and_not_trained_with_the_other() -> None:
     objects = StoredObjects((TRAINING_RUNTIMES, runtime(uid="r2")), (TRAIN_JOBS, job()))
     with pytest.raises(EnvironmentProblem, match=r"was replaced while the job was created\. The job was deleted"):
-        await own_runtime(objects.client, job(), runtime(), runtime(uid="r1"))
+        await set_runtime_owner(objects.client, job(), runtime(), runtime(uid="r1"))
     assert [f"{write.method} {write.path}" for write in objects.writes][-1] == "DELETE trainjobs/train"
     assert owners(objects) == []
 

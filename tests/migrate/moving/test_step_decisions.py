@@ -14,7 +14,7 @@ from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.journal import Record
 from shunter.migrate.moving.marks import PLAN, marked
-from shunter.migrate.moving.step_decisions import contains, decided, intended, why_not_stopped, why_over
+from shunter.migrate.moving.step_decisions import contains, decided, intended, move_obstacle, start_obstacle
 from shunter.migrate.moving.steps import RUNNING_V2, SUSPENDED_V1, V1_JOBS, Step
 
 V1: Json = pytorch_job("bert", "team", uid="1", resourceVersion="5")
@@ -116,14 +116,14 @@ def test_defaults_of_the_server_make_no_difference() -> None:
 )
 def test_a_train_job_starts_only_when_its_v1_job_has_stopped(condition: str, pods: int, why: str) -> None:
     job = {**V1, "status": {"conditions": [{"type": condition, "status": "True"}]}}
-    assert why_not_stopped(job, pods) == why
-    assert why_over(job) == ""
+    assert start_obstacle(job, pods) == why
+    assert move_obstacle(job) == ""
 
 
 def test_a_job_that_has_finished_meanwhile_has_nothing_left_to_move() -> None:
     job = {**V1, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
-    assert why_over(job) == "the v1 job has finished meanwhile (Succeeded): a TrainJob made from it would train again"
-    assert why_over(None) == "the v1 job is gone"
+    assert move_obstacle(job) == "the v1 job has finished meanwhile (Succeeded): a TrainJob made from it would train again"
+    assert move_obstacle(None) == "the v1 job is gone"
 
 
 def test_records_survive_json() -> None:

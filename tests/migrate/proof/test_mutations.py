@@ -16,7 +16,7 @@ from shunter.migrate.conversion.one_job import Conversion, convert
 from shunter.migrate.conversion.rules.restart_policy import UNLIMITED
 from shunter.migrate.conversion.source import provider
 from shunter.migrate.options import Options
-from shunter.migrate.paths import Path, leaves, shown, value_at
+from shunter.migrate.paths import Path, leaves, path_text, value_at
 from shunter.migrate.proof.proving import proof_of
 
 EXAMPLES = FilePath(__file__).parents[3] / "examples" / "v1"
@@ -92,7 +92,11 @@ def places(conversion: Conversion, without_effect: tuple[str, ...]) -> Iterator[
     for manifest, obj in (("TrainingRuntime", conversion.runtime), ("TrainJob", conversion.train_job)):
         for path, value in leaves(obj or {}):
             named = value_at(obj, (*path[:-1], "name")) if path[-1] == "value" else value
-            titles = (f"{manifest} {shown(path)}", f"{manifest} {shown(path)} {value}", f"{manifest} {shown(path)} {named}")
+            titles = (
+                f"{manifest} {path_text(path)}",
+                f"{manifest} {path_text(path)} {value}",
+                f"{manifest} {path_text(path)} {named}",
+            )
             patterns = (*without_effect, *OF_EXAMPLES.get(FilePath(conversion.source.source).stem, ()))
             if not any(re.fullmatch(pattern, title, re.DOTALL) for pattern in patterns for title in titles):
                 yield manifest, path, value
@@ -134,7 +138,7 @@ def test_examples_are_proved_up_to_their_pods(index: int) -> None:
 def test_a_leaf_that_is_taken_out_of_a_result_is_missed(index: int) -> None:
     conversion, (before, _) = converted(index), seen(index)
     missed = [
-        f"{manifest} {shown(path)}"
+        f"{manifest} {path_text(path)}"
         for manifest, path, _ in places(conversion, (*WITHOUT_EFFECT, *DEFAULTS))
         if not is_noticed(mutated(conversion, manifest, path, None), before)
     ]
@@ -146,7 +150,7 @@ def test_a_leaf_that_is_taken_out_of_a_result_is_missed(index: int) -> None:
 def test_a_leaf_of_a_result_that_is_altered_is_noticed(index: int) -> None:
     conversion, (before, _) = converted(index), seen(index)
     missed = [
-        f"{manifest} {shown(path)}"
+        f"{manifest} {path_text(path)}"
         for manifest, path, value in places(conversion, WITHOUT_EFFECT)
         if (changed := other(value)) is not None and not is_noticed(mutated(conversion, manifest, path, changed), before)
     ]

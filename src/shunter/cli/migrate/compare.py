@@ -11,7 +11,7 @@ import typer
 
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.compare_plan import compared_by_plan, record_verdict
-from shunter.cli.migrate.comparison_output import exit_code, plain, print_list, shown
+from shunter.cli.migrate.comparison_output import exit_code, plain, print_list, print_run_comparison
 from shunter.cli.migrate.options.form import Form, FormOption
 from shunter.cli.options.option_groups import grouped
 from shunter.cli.output.console import Output, print_as, say
@@ -115,7 +115,7 @@ def compare(
     if successor is not None:
         comparison = compared(original, _with_metrics(successor, successor_metrics or [], extra), tolerance)
         asyncio.run(_record(kubeconfig, context, comparison))
-        raise typer.Exit(shown(comparison, form))
+        raise typer.Exit(print_run_comparison(comparison, form))
 
 
 def _by_plan(
@@ -127,7 +127,7 @@ def _by_plan(
     if form is Form.json:
         print_as([plain(comparison) for comparison in found], Output.json)
     elif names and len(found) == 1:
-        return shown(found[0])
+        return print_run_comparison(found[0])
     elif found:
         print_list(found)
     else:

@@ -21,7 +21,7 @@ VERDICT_COLOURS = {
 }
 
 
-def shown(comparison: Comparison, form: Form = Form.table) -> int:
+def print_run_comparison(comparison: Comparison, form: Form = Form.table) -> int:
     """Prints the comparison; returns its exit code."""
     if form is Form.json:
         print_as(plain(comparison), Output.json)

@@ -17,7 +17,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.cli.migrate import exit_codes
 from shunter.cli.migrate.compare import ComparisonOptions
-from shunter.cli.migrate.comparison_output import shown
+from shunter.cli.migrate.comparison_output import print_run_comparison
 from shunter.cli.migrate.findings.printing import print_findings
 from shunter.cli.migrate.options.conversion import ConversionOptions
 from shunter.cli.migrate.trials.objects import objections, removed, replace_earlier_trial, started
@@ -260,7 +260,7 @@ class Trials:
             original = await run_of(client, job, extra=self.extra)
         if original is not None and original.is_finished:
             comparison = compared(original, run, self.tolerance)
-            code = shown(comparison)
+            code = print_run_comparison(comparison)
             if succeeded and comparison.is_acceptable:
                 return exit_codes.OK
             return code if code == exit_codes.DIFFERENT else exit_codes.FAILED

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from shunter.api.field_errors import FieldError, made_worse
+from shunter.api.field_errors import FieldError, new_errors
 from shunter.api.meta import Json
 from shunter.api.names import subdomain_faults
 from shunter.api.resources import Resource
@@ -189,4 +189,4 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         there was a rule can be changed, and its deletion goes on."""
         rules = self.validate_status if status else self.validate
         errors = rules(document, old)
-        return made_worse(errors, rules(old, old)) if errors and old is not None else errors
+        return new_errors(errors, rules(old, old)) if errors and old is not None else errors

@@ -76,7 +76,7 @@ def ranks_of(endings: Sequence[Ending]) -> tuple[int, ...]:
     return tuple(sorted({rank for one in endings for rank in one.failed_ranks}))
 
 
-def who(endings: Sequence[Ending]) -> str:
+def ranks_text(endings: Sequence[Ending]) -> str:
     """Their ranks, as `ranks 0 and 2`; for containers without a rank, as a launcher's or a sidecar's, the first with its pod."""
     ranks = ranks_of(endings)
     if ranks:

@@ -84,7 +84,7 @@ class Informer(Generic[T]):
         """Returns when the store holds everything that was there at some moment since the start, or the last `refresh`."""
         await self._synced.wait()
 
-    async def wait_known(self) -> None:
+    async def wait_resolved(self) -> None:
         """As `wait_synced`, but returns also when the server does not serve the kind."""
         await self._known.wait()
 

@@ -223,12 +223,12 @@ class Manager:
         for informer, mapping in mapped:
             informer.add_handler(enqueuing(mapping, controller.add))
 
-        def look_at_all() -> None:
+        def enqueue_all() -> None:
             for obj in primary.store.list():
                 controller.add(key_of(obj))
 
         for informer in optional:
-            informer.add_presence_handler(look_at_all)
+            informer.add_presence_handler(enqueue_all)
         self._controllers.append(_Registered(controller, reads, optional))
         return controller
 
@@ -305,7 +305,7 @@ class Manager:
 
     async def _run_controller(self, registered: _Registered) -> None:
         for informer in registered.reads:
-            known = informer.wait_known() if informer in registered.optional else informer.wait_synced()
+            known = informer.wait_resolved() if informer in registered.optional else informer.wait_synced()
             if not await self._unless_stopping(known):
                 return
         log.info("%s: starting %d workers", registered.controller.name, registered.controller.workers)
@@ -354,7 +354,7 @@ class Manager:
         """Says how the first synchronisation goes, until every kind is there or known not to be served."""
         started = time.monotonic()
         informers = list(self._informers.values())
-        waits = [asyncio.create_task(informer.wait_known()) for informer in informers]
+        waits = [asyncio.create_task(informer.wait_resolved()) for informer in informers]
         try:
             while pending := [task for task in waits if not task.done()]:
                 await asyncio.wait(pending, timeout=PROGRESS_SECONDS, return_when=asyncio.ALL_COMPLETED)

@@ -29,7 +29,7 @@ class QueueMetrics(Protocol):
     def added(self) -> None:
         """Called for a key that was not yet due to be reconciled; to add it once more is not counted."""
 
-    def taken(self, waited: float) -> None:
+    def dequeued(self, waited: float) -> None:
         """`waited`: seconds since the key was added, or since the first worker started if that was later."""
 
     def finished(self, worked: float) -> None:
@@ -146,7 +146,7 @@ class WorkQueue:
         self._processing[key] = now
         waited = now - max(self._dirty.pop(key), self._served_since)
         if self._metrics:
-            self._metrics.taken(waited)
+            self._metrics.dequeued(waited)
         return key
 
     def done(self, key: Key) -> None:

@@ -41,7 +41,7 @@ async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
     return sent
 
 
-async def own(client: Client, namespace: str, maps: Sequence[Json]) -> None:
+async def add_owners(client: Client, namespace: str, maps: Sequence[Json]) -> None:
     """Makes every job that uses the ConfigMaps their owner. Recreates those that were deleted meanwhile with their only owner."""
     if not maps:
         return

@@ -28,7 +28,7 @@ async def runtime_made_for(client: Client, job: Json) -> Json | None:
     return found if found is not None and _is_own(found) else None
 
 
-async def own_runtime(client: Client, job: Json, runtime: Json, made: Json) -> None:
+async def set_runtime_owner(client: Client, job: Json, runtime: Json, made: Json) -> None:
     """Makes the job the owner of its runtime; `made` is that as the server stored it. One that was deleted meanwhile is
     created again. EnvironmentProblem, and the job is deleted, if another took its place: the job might train with that."""
     metadata = job["metadata"]

@@ -39,7 +39,7 @@ class InputContext(msgspec.Struct, frozen=True):
         """How many jobs of the namespace ask for the name in v2."""
         return self.stems.get((applied_to(namespace), name), 0)
 
-    def others_called(self, source: SourceObject) -> list[SourceObject]:
+    def same_named_jobs(self, source: SourceObject) -> list[SourceObject]:
         """The jobs that are applied together with this one and have its kind, namespace and name."""
         found = [*self.namesakes.get(_called(source, is_one_stream=self.is_one_stream), ())]
         if len(found) < 2:  # itself, or what a trial was made of

@@ -10,7 +10,7 @@ from shunter.errors import InputError
 from shunter.migrate.conversion.newer_fields import newer_fields
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
-from shunter.migrate.paths import Path, shown, value_at
+from shunter.migrate.paths import Path, path_text, value_at
 from shunter.migrate.pods.admission import field_names, unknown_fields
 
 OF_TEMPLATE = Topic(
@@ -64,7 +64,7 @@ def of_templates(source: SourceObject) -> Iterator[Finding]:
         path = tuple(int(index) if index else key for key, index in _STEP.findall(field))
         if len(path) <= _ROLE + 1 or path[_ROLE] != "template" or path[_ROLE + 1 :] in _OF_METADATA:
             continue
-        message = f"{shown(path)} is not a field of pods in v1."
+        message = f"{path_text(path)} is not a field of pods in v1."
         remedy = " ".join(filter(None, (meant(source, path), OF_TEMPLATE.remedy)))
         yield Finding(OF_TEMPLATE, source.title, source.place(path), path, message, remedy)
 
@@ -79,5 +79,5 @@ def _newer(source: SourceObject) -> Iterator[Finding]:
             template: Path = ("spec", field, role, "template", "spec")
             for path, since in newer_fields(value_at(source.value, template)):
                 place = (*template, *path)
-                message = f"{shown(place)} came with Kubernetes {since}: Training Operator v1.9 drops it, and v2 acts on it."
+                message = f"{path_text(place)} came with Kubernetes {since}: Training Operator v1.9 drops it, and v2 acts on it."
                 yield Finding(OF_TEMPLATE, source.title, source.place(place), place, message, _NEWER_REMEDY)

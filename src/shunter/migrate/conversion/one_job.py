@@ -26,7 +26,7 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.conversion.unread_code import UnreadCode, unread_code
 from shunter.migrate.findings import Finding, Grade, Topic, worst
 from shunter.migrate.options import Options
-from shunter.migrate.paths import shown, value_at
+from shunter.migrate.paths import path_text, value_at
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS
 
@@ -126,7 +126,7 @@ def _rows(draft: Draft, results: Mapping[Manifest, Json]) -> Iterator[Row]:
             yield row if row and is_there and value is not None else Row(path, "defaulted", None, "the field is empty")
         elif row is None:
             remedy = " ".join(filter(None, (misspelt.meant(draft.source, path), NOT_UNDERSTOOD.remedy)))
-            finding = draft.report(NOT_UNDERSTOOD, path, f"{shown(path)} has no conversion rule.", remedy=remedy)
+            finding = draft.report(NOT_UNDERSTOOD, path, f"{path_text(path)} has no conversion rule.", remedy=remedy)
             yield Row(path, "reported", None, finding.message, finding)
         else:
             yield row

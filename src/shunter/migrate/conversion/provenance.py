@@ -33,7 +33,7 @@ def of_train_job(source: SourceObject) -> dict[str, str]:
     return {SOURCE: source.title}
 
 
-def of_made(source: SourceObject, options: Options) -> dict[str, str]:
+def annotations_of_created(source: SourceObject, options: Options) -> dict[str, str]:
     """Further annotations of a TrainJob that the tool itself creates in a cluster."""
     decided = msgspec.json.encode((source.value.get("spec"), options), order="deterministic")
     return {GENERATOR: MADE_BY, DECISIONS: hashlib.sha256(decided).hexdigest()[:_DIGITS]}

@@ -19,7 +19,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.migrate.conversion.source.no_json import no_json
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.paths import Path, shown, value_at
+from shunter.migrate.paths import Path, path_text, value_at
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.job import AnyJob
 
@@ -34,7 +34,7 @@ class UnreadableJobError(InputError):
     """The source is not what its kind should be. `path` is the field, `fault` what is wrong with it."""
 
     def __init__(self, source: SourceObject, path: Path, fault: str, remedy: str = _REMEDY) -> None:
-        self.path, self.fault = path, f"{shown(path)}: {fault}" if path else fault
+        self.path, self.fault = path, f"{path_text(path)}: {fault}" if path else fault
         super().__init__(f"{source.place(path)}: {source.title}: {self.fault}.", remedy)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from shunter.api.meta import Json
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.pods.written_metadata import of_the_user
-from shunter.migrate.paths import MISSING, Path, shown
+from shunter.migrate.paths import MISSING, Path, path_text
 
 _IGNORED_BY_V1: tuple[tuple[str, str], ...] = (
     ("metadata", "name"),
@@ -36,7 +36,7 @@ class Difference(NamedTuple):
     @property
     def field(self) -> str:
         """`spec.containers[0].image`."""
-        return shown(self.path)
+        return path_text(self.path)
 
 
 def differences(draft: Draft, roles: Sequence[str]) -> list[Difference]:

@@ -241,13 +241,13 @@ async def _gate_outcome(client: Client, step: Step, timeouts: GateTimeouts) -> O
         try:
             ref = v1_job_of(step.job)
             job = await client.find(ref.resource, ref.name, ref.namespace)
-            if over := step_decisions.why_over(job):
+            if over := step_decisions.move_obstacle(job):
                 return Outcome(step, "refused", over)
             assert job is not None, "it is not over"
             if step.gate == "made":
                 why = await _why_not_made(client, step)
             else:
-                why = step_decisions.why_not_stopped(job, await unfinished_pods(client, job))
+                why = step_decisions.start_obstacle(job, await unfinished_pods(client, job))
             failures = 0
         except PASSING as error:
             failures += 1

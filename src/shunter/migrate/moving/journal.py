@@ -81,7 +81,7 @@ class Record(Struct, frozen=True):
         return self.verb == "delete" and bool(self.namespace and self.before)
 
     @property
-    def for_others(self) -> Record:
+    def without_undo(self) -> Record:
         """The record as it is written to the journal's namespace."""
         return msgspec.structs.replace(self, undo={}) if self.is_copied else self
 
@@ -152,7 +152,9 @@ class Journal:
                 raise self._not_allowed(error) from error
             in_cluster, self.unread = {}, error.message
         if differing := sorted(
-            number for number in in_file.keys() & in_cluster.keys() if in_file[number].for_others != in_cluster[number].for_others
+            number
+            for number in in_file.keys() & in_cluster.keys()
+            if in_file[number].without_undo != in_cluster[number].without_undo
         ):
             raise EnvironmentProblem(
                 f"the journal {self._path} and its ConfigMaps in namespace {self.namespace} differ from record {differing[0]} on:"
@@ -219,7 +221,7 @@ class Journal:
     async def _mirror(self, records: Iterable[Record]) -> None:
         shards = grouped_by(records, _shard)
         for shard, some in shards.items():
-            data = {f"{record.number:06}": msgspec.json.encode(record.for_others).decode() for record in some}
+            data = {f"{record.number:06}": msgspec.json.encode(record.without_undo).decode() for record in some}
             name = f"shunter-migration-{self._plan_id}-{shard}"
             try:
                 await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
@@ -329,6 +331,6 @@ def _cut_torn_line(path: Path) -> None:
 def _shard(record: Record) -> str:
     return (
         f"{record.number}-deleted"
-        if record.for_others.undo and record.verb == "delete"
+        if record.without_undo.undo and record.verb == "delete"
         else str((record.number - 1) // RECORDS_EACH)
     )

@@ -84,7 +84,7 @@ def contains(present: Any, wanted: Any) -> bool:
     return bool(present == wanted)
 
 
-def why_over(job: Json | None) -> str:
+def move_obstacle(job: Json | None) -> str:
     """Why the v1 job can no longer be moved; empty if it can."""
     if job is None:
         return "the v1 job is gone"
@@ -96,7 +96,7 @@ def why_over(job: Json | None) -> str:
     )
 
 
-def why_not_stopped(job: Json, pods: int) -> str:
+def start_obstacle(job: Json, pods: int) -> str:
     """Why the TrainJob of a suspended v1 job may not start yet; empty if it may. `pods` is the number of unfinished
     pods."""
     if pods:

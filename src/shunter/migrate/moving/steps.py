@@ -117,7 +117,7 @@ def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]
         body = marked(runtime, {PLAN: plan.id})
         yield Step(title, "create", TRAINING_RUNTIMES, namespace, name, body, shared=True, job=item.title)
     train_job = conversion.train_job["metadata"]["name"]
-    made = provenance.of_made(conversion.source, plan.options_of(item))
+    made = provenance.annotations_of_created(conversion.source, plan.options_of(item))
     body = marked(conversion.train_job, {**made, PLAN: plan.id, SOURCE: item.title, ACTION: item.action})
     if queue_name(body):
         body = without_queue(body)

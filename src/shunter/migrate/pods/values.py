@@ -77,7 +77,7 @@ def pod_values(source: Json, train_job: Json, runtime: Json | None, options: Opt
         return None
 
 
-def shown(values: list[PodValue]) -> str:
+def values_text(values: list[PodValue]) -> str:
     """`Master 0: bert-master-0 in v1, bert-node-0-0 in v2; ...`. Of long values the first pod's, from where they differ on."""
     if max(len(values[0].v1), len(values[0].v2)) > _LONGEST:
         start = max(len(common_beginning(*values[0][1:])) - _BEFORE, 0)

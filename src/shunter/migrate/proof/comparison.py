@@ -20,7 +20,7 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.parallel import beside
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 from shunter.migrate.pods.differences import Difference, Matched, UnofferedError, matched
 from shunter.migrate.pods.showing import shown_place, shown_value
 from shunter.migrate.pods.sides import OtherOperatorError, Replica, v1_side, v2_side
@@ -70,7 +70,7 @@ def compared(conversion: Conversion, options: Options = Options()) -> Comparison
         report(
             NOT_AS_CARRIED,
             row.path,
-            f"{shown(row.path)} was carried to {row.target.manifest} {shown(row.target.path)}, but {fault}.",
+            f"{path_text(row.path)} was carried to {row.target.manifest} {path_text(row.target.path)}, but {fault}.",
         )
         for row, fault in account.faults(conversion)
         if row.target

@@ -28,7 +28,7 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.parallel import mapped
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 from shunter.migrate.pods.admission import admitted_once, cel_errors, rule_errors, schema_errors, title, unknown_fields
 from shunter.migrate.pods.sides import V2, runtime_of, v2_side
 from shunter.migrate.proof.comparison import Comparison, compared
@@ -166,7 +166,7 @@ class _Reporter:
             if row.target is None or row.target.manifest != manifest:
                 continue
             for cut in range(len(row.target.path)):
-                there = shown(row.target.path[: len(row.target.path) - cut])
+                there = path_text(row.target.path[: len(row.target.path) - cut])
                 if field.startswith(there) and len(there) > best[0]:
                     best = len(there), row.path[: len(row.path) - cut]
         return best[1]

@@ -185,7 +185,7 @@ def _texts(
     if not in_place and output_dir is None:
         return None, given.unbuilt
     from shunter.migrate.conversion.gitops.kustomize import build  # only trees need kustomize
-    from shunter.migrate.conversion.gitops.overlays import build_options, left_behind, with_overlays
+    from shunter.migrate.conversion.gitops.overlays import build_options, unread_overlay_findings, with_overlays
 
     roots = {path: path for path in named if path.is_dir()}
     if output_dir is None:
@@ -196,7 +196,7 @@ def _texts(
     overlays = build_options(batch)
     with progress("building kustomizations", None) as advance:
         whole, found = with_overlays(given, texts, roots, overlays, _counted(build, advance))
-    return whole, [*found, *left_behind(given, overlays)]
+    return whole, [*found, *unread_overlay_findings(given, overlays)]
 
 
 def _counted(build: Callable[[Path], str], advance: Callable[[int], None]) -> Callable[[Path], str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from shunter.api.field_errors import FieldError, aggregate, made_worse
+from shunter.api.field_errors import FieldError, aggregate, new_errors
 from shunter.api.meta import Json, MetadataOnly, ObjectMeta, rfc3339
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, PRIORITY_CLASSES, TRAIN_JOBS, TRAINING_RUNTIMES, Resource
 from shunter.api.shapes import ShapeError, shaped, shaped_if_possible
@@ -258,7 +258,7 @@ def _judged_runtime(
         return denied(f"{request.kind.kind} cannot be read: {error}", code=400)
     warnings, faults = check(runtime)
     if request.old_object is not None:
-        faults = made_worse(faults, _faults(request.old_object, check))
+        faults = new_errors(faults, _faults(request.old_object, check))
     return _verdict(faults, warnings)
 
 

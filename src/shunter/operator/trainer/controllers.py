@@ -107,11 +107,11 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
     )
     if status_server is not None:
 
-        def look_at_all() -> None:
+        def enqueue_all() -> None:
             for job in jobs.store.list():
                 controller.add(key_of(job))
 
-        status_server.on_change(look_at_all)
+        status_server.on_change(enqueue_all)
     if manager.metrics:
         from shunter.operator.trainer.metrics import TrainJobMetrics
 

@@ -134,7 +134,7 @@ def _plan(observed: Observed, now: datetime) -> Plan:
     assert desired is not None
     outgrown = observed.outgrown_jobset(desired)
     if outgrown is not None and outgrown.spec.volume_claim_policies:
-        return _held_up(observed, resumption.claims_in_the_way(outgrown), "", now)
+        return _held_up(observed, resumption.claims_condition(outgrown), "", now)
     kept = () if job.spec.suspend else resumption.kept_placement(observed.jobs, desired.jobset)
     writes, waiting = _replacement(observed, outgrown) if outgrown is not None else _jobset_writes(observed, desired, kept)
     is_renewed = outgrown is not None and any(isinstance(write, Delete) for write in writes)

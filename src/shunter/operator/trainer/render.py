@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from shunter.api.field_errors import FieldError, made_worse
+from shunter.api.field_errors import FieldError, new_errors
 from shunter.api.meta import Json, controller_reference
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer import validation
@@ -132,7 +132,7 @@ def trainjob_errors(job: TrainJob, runtime: Json, facts: Facts = NO_FACTS, old: 
     if old is None:
         return errors
     try:
-        return made_worse(errors, _errors(old, runtime, facts, ()))
+        return new_errors(errors, _errors(old, runtime, facts, ()))
     except BuildError:
         return errors
 

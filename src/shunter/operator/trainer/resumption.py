@@ -106,7 +106,7 @@ def has_other_nodes(job: TrainJob, jobset: LiveJobSet, desired: Json) -> bool:
     )
 
 
-def claims_in_the_way(jobset: LiveJobSet) -> Condition:
+def claims_condition(jobset: LiveJobSet) -> Condition:
     """The condition of a job that cannot have another number of nodes, since its JobSet's claims would go with the JobSet."""
     return not_created(
         "ClaimsInTheWay",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from shunter.api.field_errors import aggregate, made_worse
+from shunter.api.field_errors import aggregate, new_errors
 from shunter.api.shapes import ShapeError, shaped, shaped_if_possible
 from shunter.api.training.job import RunPolicy
 from shunter.api.training.validation import RUN_POLICY
@@ -93,7 +93,7 @@ def _validator(framework: AnyFramework, gangs: GangScheduling | None) -> Handler
         old = shaped_if_possible(request.old_object, framework.info.view)
         faults, warnings = framework.validate(view, old)
         if old is not None:
-            faults = made_worse(faults, framework.validate(old, None)[0])
+            faults = new_errors(faults, framework.validate(old, None)[0])
         elif gangs is not None:
             warnings = [*warnings, *gang_warnings(framework.read(view).run_policy, gangs)]
         return denied(aggregate(faults), warnings=warnings) if faults else allowed(warnings=warnings)

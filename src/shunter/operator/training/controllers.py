@@ -26,7 +26,7 @@ from shunter.operator.training.reconciler import (
     SERVICE_INDEXES,
     Gangs,
     TrainingReconciler,
-    stands_in_for,
+    map_unowned_service,
 )
 
 DEFAULT_WORKERS = 5
@@ -80,7 +80,7 @@ def add_controllers(
             # By its name, as a job may wait for the PodGroup of another to go.
             mapped=(
                 (autoscalers, no_keys),
-                (services, stands_in_for(framework.info.resource)),
+                (services, map_unowned_service(framework.info.resource)),
                 *((group, own_key) for group in groups),
             ),
             optional=groups,

@@ -141,7 +141,7 @@ class Framework(Protocol[Spec, View]):
     def events_if_managed_elsewhere(self, job: TrainingJob[Spec]) -> tuple[Note, ...]:
         """Events about a job that another program manages."""
 
-    def kept(self, job: TrainingJob[Spec]) -> Mapping[Resource, str]:
+    def extra_object_names(self, job: TrainingJob[Spec]) -> Mapping[Resource, str]:
         """The names of the objects that the job keeps, one of each of `info.extra_kinds`."""
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:

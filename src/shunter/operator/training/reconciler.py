@@ -38,7 +38,7 @@ def orphans_by_job(obj: Object) -> Iterable[str]:
     return () if obj.metadata.controller else (_labelled(obj.metadata),)
 
 
-def stands_in_for(resource: Resource) -> KeyMapping[Service]:
+def map_unowned_service(resource: Resource) -> KeyMapping[Service]:
     """Maps a service without an owner to the job of this kind that its labels name, which must replace it once it is gone."""
 
     def keys(service: Service) -> Iterable[Key]:
@@ -119,7 +119,7 @@ class TrainingReconciler:
         )
 
     def _present(self, job: AnyJob) -> Mapping[Resource, Any]:
-        names = self._framework.kept(job).items()
+        names = self._framework.extra_object_names(job).items()
         found = {resource: self._kept[resource].get(Key(job.namespace, name)) for resource, name in names}
         return {resource: obj for resource, obj in found.items() if obj is not None}
 

@@ -51,7 +51,7 @@ class NumberedReplicas:
         """No events."""
         return ()
 
-    def kept(self, job: AnyJob) -> Mapping[Resource, str]:
+    def extra_object_names(self, job: AnyJob) -> Mapping[Resource, str]:
         """None, as `info.extra_kinds` is empty."""
         return {}
 

@@ -27,7 +27,7 @@ from shunter.jobs.logs.progress import LOGGED_STATES, MOST_JOBS, progress_in_log
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import is_well, requested_ranks
 from shunter.kube.client import Client
-from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, stands_alone
+from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, is_standalone
 from shunter.operator.overview import FINISHED_STATES, SHOWN_RESOURCES, Overview, is_v2, overview
 from shunter.operator.training_progress import Progress, progress
 from shunter.page import wire
@@ -259,7 +259,7 @@ def kept_job(job: Json) -> KeptJob:
 
 def kept_native(job: Json) -> KeptJob | None:
     """An Indexed Job that belongs to no other object; None for other Kubernetes Jobs."""
-    return kept_job(job) if has_ranks(job) and stands_alone(job) else None
+    return kept_job(job) if has_ranks(job) and is_standalone(job) else None
 
 
 def job_row(kept: KeptJob, read: JobReading | None, logged: Progress | None) -> wire.JobRow:

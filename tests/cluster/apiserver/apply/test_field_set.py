@@ -20,8 +20,8 @@ from shunter.cluster.apiserver.apply.field_set import (
     intersection,
     item_by_key,
     item_by_value,
+    path_text,
     paths,
-    shown,
     union,
 )
 
@@ -94,12 +94,12 @@ def test_elements_are_written_as_go_writes_them(element: str, text: str) -> None
     ],
 )
 def test_paths_are_shown_as_conflicts_show_them(path: Any, text: str) -> None:
-    assert shown(path) == text
+    assert path_text(path) == text
 
 
 def test_paths_come_members_first_and_in_order() -> None:
     fields: FieldSet = {"f:b": {}, "f:a": {"f:c": {}}, 'k:{"n":2}': {}, 'k:{"n":10}': {SELF: {}, "f:z": {}}}
-    assert [shown(path) for path in paths(fields)] == [".b", "[n=2]", "[n=10]", ".a.c", "[n=10].z"]
+    assert [path_text(path) for path in paths(fields)] == [".b", "[n=2]", "[n=10]", ".a.c", "[n=10].z"]
 
 
 @pytest.mark.parametrize("index", ["²", "٣", "9" * 5000])

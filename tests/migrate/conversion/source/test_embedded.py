@@ -7,7 +7,7 @@ import json
 import pytest
 
 from shunter.migrate.conversion.source.documents import parsed
-from shunter.migrate.paths import shown
+from shunter.migrate.paths import path_text
 
 JOB = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "bert"}, "spec": {}}
 TEXT = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert}\n"
@@ -48,7 +48,7 @@ SCRIPT = "spec:\n  args:\n  - |\n    cat <<END > hosts\n    a b\n    END\n    py
 )
 def test_jobs_within_are_found(value: dict[str, object], wanted: list[str]) -> None:
     documents = parsed(json.dumps({"apiVersion": "example.org/v1", **value}), "x.json")
-    assert [shown(found.path) for document in documents for found in document.embedded] == wanted
+    assert [path_text(found.path) for document in documents for found in document.embedded] == wanted
 
 
 def test_a_job_in_values_of_a_chart_is_found_and_not_converted_there() -> None:

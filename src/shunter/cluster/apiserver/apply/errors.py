@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.apply.field_set import Path, shown
+from shunter.cluster.apiserver.apply.field_set import Path, path_text
 from shunter.cluster.apiserver.apply.managed import Manager
 from shunter.cluster.apiserver.status import StatusError
 
@@ -47,17 +47,17 @@ def misfit(message: str) -> ApplyError:
 
 def _cause(conflict: Conflict) -> Json:
     message = f"conflict with {_named(conflict.manager)}"
-    return {"reason": "FieldManagerConflict", "message": message, "field": shown(conflict.path)}
+    return {"reason": "FieldManagerConflict", "message": message, "field": path_text(conflict.path)}
 
 
 def _message(conflicts: list[Conflict]) -> str:
     if len(conflicts) == 1:
         conflict = conflicts[0]
-        return f"Apply failed with 1 conflict: conflict with {_named(conflict.manager)}: {shown(conflict.path)}"
+        return f"Apply failed with 1 conflict: conflict with {_named(conflict.manager)}: {path_text(conflict.path)}"
     lines = []
     for manager in dict.fromkeys(conflict.manager for conflict in conflicts):
         lines.append(f"conflicts with {_named(manager)}:")
-        lines += [f"- {shown(conflict.path)}" for conflict in conflicts if conflict.manager == manager]
+        lines += [f"- {path_text(conflict.path)}" for conflict in conflicts if conflict.manager == manager]
     return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
 
 

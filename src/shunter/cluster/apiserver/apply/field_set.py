@@ -154,7 +154,7 @@ def paths(fields: FieldSet) -> Iterator[Path]:
             yield (element, *path)
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path as conflicts show it: `.spec.containers[name="main"].image`."""
     return "".join(map(shown_element, path))
 

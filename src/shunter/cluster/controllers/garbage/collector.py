@@ -79,7 +79,7 @@ class GarbageCollector:
     def _observe(self, key: Key) -> Observed | None:
         """The object with this uid. None where no rule concerns it, and as long as kinds have to be read or the server has to be
         asked, for its owners or before it is deleted: then the key comes back."""
-        seen = self._graph.look_at(key.name)
+        seen = self._graph.observe(key.name)
         if isinstance(seen, list):
             self._verify(self._verified(key, seen))
             return None

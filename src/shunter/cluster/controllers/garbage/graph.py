@@ -66,7 +66,7 @@ class Graph:
         if len(self._absent) > MOST_ABSENT:
             self._absent.popitem(last=False)
 
-    def look_at(self, uid: str) -> Observed | list[Ref] | None:
+    def observe(self, uid: str) -> Observed | list[Ref] | None:
         """What the rules need to know of an object; or its owners that no informer has, to be verified first; or None when no
         rule concerns it."""
         member = self._members.get(uid)

@@ -100,7 +100,7 @@ def pod_phase(spec: Json, containers: Containers, *, ending: bool) -> str:
     return "Failed" if any(code for _, code in endings) else "Succeeded"
 
 
-def with_conditions_of_others(status: Json, observed: Json) -> Json:
+def with_external_conditions(status: Json, observed: Json) -> Json:
     """The status with the conditions that other controllers own, taken from the last observed status."""
     conditions = [one for one in status.get("conditions") or () if one["type"] in OWNED_CONDITIONS]
     conditions += [one for one in observed.get("conditions") or () if one["type"] not in OWNED_CONDITIONS]

@@ -31,7 +31,7 @@ from shunter.cluster.node.pod.status import (
     is_ready,
     pod_phase,
     pod_status,
-    with_conditions_of_others,
+    with_external_conditions,
 )
 from shunter.cluster.node.pod.status_writer import StatusWriter
 from shunter.cluster.node.retry_times import RetryTimes
@@ -391,7 +391,7 @@ class PodWorker:
             message=message,
         )
         # Conditions keep the time they last changed: what was reported counts, whether or not the server has sent it back.
-        reported = with_conditions_of_others(self._reported or self._pod.status, self._pod.status)
+        reported = with_external_conditions(self._reported or self._pod.status, self._pod.status)
         base = {**self._pod.as_json(), "status": reported}
         status = pod_status(base, self._containers.states, observation, datetime.fromtimestamp(now, UTC))
         if status == self._reported:

@@ -63,7 +63,7 @@ class CommandClient(Protocol):
     async def next_size(self) -> Size | None:
         """The next size of the client's terminal; None when there will be none."""
 
-    async def wait_gone(self) -> None:
+    async def wait_disconnected(self) -> None:
         """Returns when the client is gone."""
 
     async def finish(self, status: Json) -> None:

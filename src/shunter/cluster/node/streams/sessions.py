@@ -93,7 +93,7 @@ async def attach(launcher: Launcher, container: RunningContainer, options: Comma
     try:
         async with _Pumps() as pumps:
             outputs = pumps.start_outputs(client, ends.outputs)
-            endings = [pumps.start(client.wait_gone()), pumps.start(_all(outputs) if outputs else _drain(connection))]
+            endings = [pumps.start(client.wait_disconnected()), pumps.start(_all(outputs) if outputs else _drain(connection))]
             if options.stdin and container.spec.get("stdin"):
                 once = bool(container.spec.get("stdinOnce")) and not has_terminal
                 typing = pumps.start(_type(client, ends.input, keep_open=not once))
@@ -170,7 +170,7 @@ async def _resize(client: CommandClient, terminal: Descriptor) -> None:
 
 
 async def _hang_up(client: CommandClient, terminal: Descriptor) -> None:
-    await client.wait_gone()
+    await client.wait_disconnected()
     terminal.close()
 
 

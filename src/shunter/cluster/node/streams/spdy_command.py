@@ -74,7 +74,7 @@ class SpdyCommandClient:
                 return None
         return self._sizes.popleft()
 
-    async def wait_gone(self) -> None:
+    async def wait_disconnected(self) -> None:
         """Until the connection has ended, by either side."""
         assert self._running is not None, "started"
         await asyncio.wait((self._running,))

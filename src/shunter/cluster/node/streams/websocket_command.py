@@ -73,7 +73,7 @@ class WebSocketCommandClient:
             await self._news.wait()
         return self._sizes.popleft()
 
-    async def wait_gone(self) -> None:
+    async def wait_disconnected(self) -> None:
         """Until the client has closed the connection or is gone."""
         assert self._running is not None, "started"
         await asyncio.wait((self._running,))

@@ -6,7 +6,7 @@ from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
 from shunter.doctor.rules.carried import of_blocked_pods
-from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of, who
+from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of, ranks_text
 from shunter.doctor.verdicts import Verdict
 from shunter.operator import needs as program_needs
 
@@ -24,7 +24,7 @@ def judge(case: Case) -> list[Verdict]:
         Verdict(
             id="K04",
             title="CANNOT START",
-            cause=f"{who(ones)}: {text}",
+            cause=f"{ranks_text(ones)}: {text}",
             confidence="certain",
             ranks=ranks_of(ones),
             pods=pods_of(ones),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.rules.rule import Rule, pods_and_events, pods_of, ranks_of, who
+from shunter.doctor.rules.rule import Rule, pods_and_events, pods_of, ranks_of, ranks_text
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.kube.pods.log_times import time_of
 
@@ -25,7 +25,7 @@ def judge(case: Case) -> list[Verdict]:
 def _verdict(limit: str, ones: list[Ending]) -> Verdict:
     ranks = ranks_of(ones)
     many = len(ranks) > 1
-    text = f"{who(ones)} exceeded {'their' if many else 'its'} memory limit{f' of {limit}' if limit else ''}"
+    text = f"{ranks_text(ones)} exceeded {'their' if many else 'its'} memory limit{f' of {limit}' if limit else ''}"
     return Verdict(
         id="K05",
         title="OUT OF MEMORY (host)",

@@ -9,7 +9,7 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of, who
+from shunter.doctor.rules.rule import Rule, of_error, pods_and_events, pods_of, ranks_of, ranks_text
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 
 SIGBUS = 135
@@ -41,7 +41,7 @@ def lacks_shared_memory(ending: Ending) -> bool:
 
 def _verdict(ones: list[Ending], *, says_so: bool, has_shm: bool) -> Verdict:
     ranks, confidence = ranks_of(ones), _confidence(says_so, has_shm)
-    text = f"{who(ones)} {'ran out of shared memory' if says_so else f'ended with SIGBUS (exit code {SIGBUS})'}"
+    text = f"{ranks_text(ones)} {'ran out of shared memory' if says_so else f'ended with SIGBUS (exit code {SIGBUS})'}"
     mounts = (
         "a volume is mounted at /dev/shm"
         if has_shm

@@ -10,7 +10,7 @@ from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending, last_error_in
 from shunter.doctor.rules.remedies import remedy_for
-from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of, who
+from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of, ranks_text
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.causes.pods import LOOP_RESTARTS
@@ -57,7 +57,7 @@ def _verdict(case: Case, text: str, ones: list[Ending]) -> Verdict:
     return Verdict(
         id="K07",
         title="RESTARTS IN A LOOP",
-        cause=f"{who(ones)} {ends} {how}",
+        cause=f"{ranks_text(ones)} {ends} {how}",
         confidence="certain",
         ranks=ranks,
         pods=pods_of(ones),

@@ -13,7 +13,7 @@ from shunter.doctor.lines import is_step
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
 from shunter.doctor.rules.remedies import remedy_for
-from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, who
+from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, ranks_text
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.diagnosis import SIGNALS
@@ -43,7 +43,7 @@ def _verdict(case: Case, how: str, ones: list[Ending]) -> Verdict:
         case,
         "T00",
         "FAILED",
-        f"{who(ones)} {how}{_order(case, ones)}",
+        f"{ranks_text(ones)} {how}{_order(case, ones)}",
         ones,
         confidence="certain" if ones[0].error is not None or ones[0].exit_code in SIGNALS or ones[0].refusal else "possible",
         remedy=_remedy(case, ones[0]),

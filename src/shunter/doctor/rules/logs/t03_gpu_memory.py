@@ -6,7 +6,7 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.rules.logs.texts import log_excerpt, matching, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, who
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_text
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(r"(?:CUDA|HIP) out of memory\..*|torch\.(?:cuda\.)?OutOfMemoryError.*|CUDA error: out of memory.*")
@@ -24,7 +24,7 @@ def judge(case: Case) -> list[Verdict]:
     tried, reserved = _TRIED.search(first), _RESERVED.search(first)
     backward = any("backward" in frame[2] for ending in ones if ending.error is not None for frame in ending.error.frames)
     when = " in the backward pass" if backward else ""
-    text = f"{who(ones)} ran out of GPU memory{when}{f', asking for {tried[1]}' if tried else ''}"
+    text = f"{ranks_text(ones)} ran out of GPU memory{when}{f', asking for {tried[1]}' if tried else ''}"
     remedy = "Lower the batch size, checkpoint activations, or shard the model (shunter size shows what fits)."
     if reserved:
         remedy += (

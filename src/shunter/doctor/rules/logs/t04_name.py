@@ -6,7 +6,7 @@ import re
 
 from shunter.doctor.case import Case
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, who
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_text
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
@@ -42,7 +42,7 @@ def judge(case: Case) -> list[Verdict]:
             case,
             "T04",
             "NAME NOT RESOLVED",
-            f"{who(ones)} cannot resolve {named}",
+            f"{ranks_text(ones)} cannot resolve {named}",
             ones,
             confidence="likely",
             evidence=[log_excerpt(ending, line(match)) for ending, match in found],

@@ -14,7 +14,7 @@ from shunter.api.meta import Json
 from shunter.api.network_policies import NetworkPod, NetworkPolicy, World, lets_through, limits, named_ports, selecting
 from shunter.doctor.case import Case
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of, who
+from shunter.doctor.rules.rule import Rule, logs_of_failures, of_error, ranks_of, ranks_text
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 
 CLIENT = re.compile(
@@ -36,7 +36,7 @@ def judge(case: Case) -> list[Verdict]:
     host, port = found[0][1][1], found[0][1][2]
     evidence = [log_excerpt(ending, line(match)) for ending, match in found]
     text, remedy = (
-        f"{who(ones)} cannot reach the rendezvous at {host}:{port}",
+        f"{ranks_text(ones)} cannot reach the rendezvous at {host}:{port}",
         "Check that the master runs and listens on that port.",
     )
     confidence: Confidence = "possible"
@@ -44,7 +44,10 @@ def judge(case: Case) -> list[Verdict]:
     policy = _closing_policy(case, port) if case.ranked and case.evidence.policies else ""
     if given and not any(_same(host, port, one) for one in given):
         address, number = given[0]
-        confidence, text = "certain", f"{who(ones)} use{'' if len(ranks_of(ones)) > 1 else 's'} the wrong address: {host}:{port}"
+        confidence, text = (
+            "certain",
+            f"{ranks_text(ones)} use{'' if len(ranks_of(ones)) > 1 else 's'} the wrong address: {host}:{port}",
+        )
         text += f"; the job sets {address}:{number}"
         remedy = "Use the MASTER_ADDR and MASTER_PORT that the job sets."
     elif policy:

@@ -17,7 +17,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
 from shunter.doctor.rules.cluster.k06_bus_error import lacks_shared_memory
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, who
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, ranks_text
 from shunter.doctor.verdicts import Confidence, Verdict
 
 DENIED = "Permission denied"
@@ -95,11 +95,11 @@ def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verd
     if fault.what == DENIED:
         title, remedy = "NOT PERMITTED", _remedy(fault)
         be = "are" if len(ranks_of(ones)) > 1 else "is"
-        text = f"{who(ones)} {be} denied access to {paths or 'a file'}{f' on {fault.place}' if fault.place else ''}"
+        text = f"{ranks_text(ones)} {be} denied access to {paths or 'a file'}{f' on {fault.place}' if fault.place else ''}"
     else:
         title, is_so, remedy = TITLES[fault.what]
         place = fault.place or "a file system that is not named"
-        text = f"{who(ones)} cannot write{f' at {paths}' if paths else ''}: {place} {is_so}"
+        text = f"{ranks_text(ones)} cannot write{f' at {paths}' if paths else ''}: {place} {is_so}"
     evidence = [log_excerpt(one, one.text) for one in ones]
     confidence: Confidence = "likely" if fault.what == CUT_OFF else "certain"
     return verdict(case, "T08", title, text, ones, confidence=confidence, evidence=evidence, remedy=remedy)

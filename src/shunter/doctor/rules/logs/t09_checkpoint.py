@@ -7,7 +7,7 @@ import re
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, who
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_text
 from shunter.doctor.verdicts import Verdict
 
 _TEXT = re.compile(
@@ -33,7 +33,7 @@ def judge(case: Case) -> list[Verdict]:
             case,
             "T09",
             "CHECKPOINT UNREADABLE",
-            f"{who(ones)} cannot read the checkpoint{f' {path}' if path else ''}",
+            f"{ranks_text(ones)} cannot read the checkpoint{f' {path}' if path else ''}",
             ones,
             confidence="likely",
             evidence=[log_excerpt(one, one.text) for one in ones],

@@ -16,7 +16,7 @@ from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.lines import Line, is_step, is_warning
 from shunter.doctor.places import rank_list
-from shunter.doctor.rank_texts import read_at, stands
+from shunter.doctor.rank_texts import position_text, read_at
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
@@ -125,7 +125,9 @@ def _behind(case: Case, lines: Lines, by_group: dict[tuple[str, str], list[Wait]
     ranks = tuple(sorted({rank for behind in late for rank in behind}))
     found = group(case)
     here = [one for one in found.ranks if one.rank in ranks and one.is_same] if found is not None else []
-    evidence = [Excerpt(source="stack", text=f"{stands(one)}; same in 2 samples", pod=one.pod, rank=one.rank) for one in here]
+    evidence = [
+        Excerpt(source="stack", text=f"{position_text(one)}; same in 2 samples", pod=one.pod, rank=one.rank) for one in here
+    ]
     evidence += [excerpt for excerpts in late.values() for excerpt in excerpts]
     return _verdict(
         case,

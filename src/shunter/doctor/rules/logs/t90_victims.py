@@ -10,7 +10,7 @@ from shunter.doctor.places import rank_list
 from shunter.doctor.rules.cluster import k08_disruption
 from shunter.doctor.rules.logs import t15_left_early
 from shunter.doctor.rules.logs.texts import verdict
-from shunter.doctor.rules.rule import Rule, logs_of_failures, who
+from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_text
 from shunter.doctor.verdicts import Verdict
 from shunter.jobs.failures import missed_deadline
 from shunter.jobs.pods_up import requested_ranks
@@ -27,7 +27,7 @@ def judge(case: Case) -> list[Verdict]:
     gone = _gone(case)
     if not case.failures:
         return [_deleted(gone)] if gone and not case.pods else []
-    text = f"{who(case.failures)} ended because a peer was lost, or on a signal; "
+    text = f"{ranks_text(case.failures)} ended because a peer was lost, or on a signal; "
     remedy = "The rank that ended first left no log: see the events of the job and of the nodes of its pods."
     if gone:
         text += f"the pod of {rank_list(gone)} is gone and no failure of it was recorded: it was probably deleted"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame
-from shunter.doctor.rank_texts import where
+from shunter.doctor.rank_texts import frame_text
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import hung
 from shunter.doctor.verdicts import Excerpt, Verdict
@@ -62,9 +62,9 @@ def judge(case: Case) -> list[Verdict]:
     goes_on = _goes_on(case)
     frames = [one.place for one in observed[lowest] if not one.waits(line) and one.place is not None]
     frame = max(frames, key=frames.count) if frames else None
-    at = f", mostly in {where(frame)}" if frame is not None else ""
+    at = f", mostly in {frame_text(frame)}" if frame is not None else ""
     what = (
-        f"in a collective, or running at {where(line)} like one that waits for its GPU,"
+        f"in a collective, or running at {frame_text(line)} like one that waits for its GPU,"
         if line is not None
         else "in a collective"
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import NO_EXEC
-from shunter.doctor.rank_texts import read_at, stands
+from shunter.doctor.rank_texts import position_text, read_at
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h03_all_wait, h05_exit
 from shunter.doctor.rules.stacks.h01_hung import hung
@@ -83,7 +83,7 @@ def _resting(case: Case) -> tuple[Rank, ...]:
 
 def _stacks(ranks: tuple[Rank, ...]) -> Iterator[Excerpt]:
     for rank in ranks:
-        yield Excerpt(source="stack", text=stands(rank), pod=rank.pod, rank=rank.rank)
+        yield Excerpt(source="stack", text=position_text(rank), pod=rank.pod, rank=rank.rank)
 
 
 def _usage(case: Case, names: list[str]) -> Iterator[Excerpt]:

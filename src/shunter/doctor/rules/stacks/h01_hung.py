@@ -18,7 +18,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import reason
 from shunter.doctor.lines import errors
 from shunter.doctor.places import rank_list
-from shunter.doctor.rank_texts import call, read_at, stands, where
+from shunter.doctor.rank_texts import call, frame_text, position_text, read_at
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
@@ -104,11 +104,11 @@ def may_go_on(odd: Sequence[Rank]) -> bool:
 
 
 def _stack(rank: Rank, twice: str) -> list[Excerpt]:
-    found = [Excerpt(source="stack", text=f"{stands(rank)}; {twice}", pod=rank.pod, rank=rank.rank)]
+    found = [Excerpt(source="stack", text=f"{position_text(rank)}; {twice}", pod=rank.pod, rank=rank.rank)]
     for child in rank.children:
         frame = place(child.frames)
         if (rank.doing == "data" or has_ended(rank)) and frame is not None:
-            text = f"its worker process {child.pid}: {where(frame)}"
+            text = f"its worker process {child.pid}: {frame_text(frame)}"
             found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
     return found
 

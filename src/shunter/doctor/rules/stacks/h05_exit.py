@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from shunter.doctor.case import Case
 from shunter.doctor.places import rank_list
-from shunter.doctor.rank_texts import where
+from shunter.doctor.rank_texts import frame_text
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import needs, verdict
 from shunter.doctor.verdicts import Verdict
@@ -33,7 +33,7 @@ def judge(case: Case) -> list[Verdict]:
     at = next((frame for frame in places if frame is not None), None)
     text = f"{rank_list([rank.rank for rank in late])} {'has' if one else 'have'} reached the end of the program, and "
     text += f"{'waits' if one else 'wait'} for a {what} that does not end"
-    text += f": {where(at)}" if at is not None else ""
+    text += f": {frame_text(at)}" if at is not None else ""
     return [verdict(case, "H05", ranks, late, text=text, remedy=_REMEDIES[what])]
 
 

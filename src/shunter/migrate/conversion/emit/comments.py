@@ -8,7 +8,7 @@ from shunter.api.meta import Json
 from shunter.migrate.conversion.emit.layout import FieldComments, Layout
 from shunter.migrate.conversion.emit.origins import Origins
 from shunter.migrate.conversion.ledger import Manifest, Target
-from shunter.migrate.paths import MISSING, Path, shown, value_at
+from shunter.migrate.paths import MISSING, Path, path_text, value_at
 
 
 class CommentPlacement:
@@ -38,7 +38,7 @@ class CommentPlacement:
         while target is not None and target.path and not _exists(target, results):
             target = target._replace(path=target.path[:-1])
         if target is None or len(target.path) < 2:
-            self.head += [f"{comment}  ({shown(path)})" for comment in comments]
+            self.head += [f"{comment}  ({path_text(path)})" for comment in comments]
             return
         below = [line for line in remarks.after if line]
         above = FieldComments(before=comments[: len(comments) - len(below)], after=below)

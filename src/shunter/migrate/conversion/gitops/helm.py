@@ -26,7 +26,7 @@ from shunter.migrate.conversion.source.documents import Document, parsed
 from shunter.migrate.conversion.source.versions import is_convertible
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.options import Options
-from shunter.migrate.paths import Path, leaves, shown, value_at
+from shunter.migrate.paths import Path, leaves, path_text, value_at
 
 CONVERTED = Topic(
     id="HELM001",
@@ -328,7 +328,7 @@ def _shares(path: Path, leaf: Any, tried: Mapping[int, Json | None]) -> list[int
         if there == leaf or path[-2:] in _FOLLOWING:
             continue
         if not _is_number(leaf) or type(there) is not type(leaf) or there != type(leaf)(int(leaf) + 1):
-            raise Refusal(0, f"{shown(path)} of the result depends on a number that only the values say")
+            raise Refusal(0, f"{path_text(path)} of the result depends on a number that only the values say")
         shares.append(hole)
     return shares
 

@@ -60,7 +60,7 @@ def _of_other_roots(given: Input, root: Path) -> set[Path]:
     return {file.relative for file in given.files if file.path is None or not file.path.resolve().is_relative_to(top)}
 
 
-def left_behind(given: Input, options: Options) -> list[Finding]:
+def unread_overlay_findings(given: Input, options: Options) -> list[Finding]:
     """Findings about kustomizations that patch v1 jobs, build on the input and are not part of it; only those in the same git
     working tree."""
     read = {os.path.realpath(file.path): file for file in given.files if file.path is not None}

@@ -14,7 +14,7 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.options import Options
-from shunter.migrate.paths import MISSING, leaves, shown, value_at
+from shunter.migrate.paths import MISSING, leaves, path_text, value_at
 from shunter.migrate.pods.showing import shown_value
 
 Key: TypeAlias = tuple[str, str, str]
@@ -132,7 +132,7 @@ def _differing(left: Json, right: Json) -> str:
     paths += [path for path, _ in leaves(right) if value_at(left, path) is MISSING]
     known = credentials(left) | credentials(right)
     found = [
-        f"{shown(path)} ({_value(value_at(left, path), known)} before, {_value(value_at(right, path), known)} now)"
+        f"{path_text(path)} ({_value(value_at(left, path), known)} before, {_value(value_at(right, path), known)} now)"
         for path in paths[:_MOST_FIELDS]
     ]
     return ", ".join(found) + (f" and {len(paths) - _MOST_FIELDS} more fields" if len(paths) > _MOST_FIELDS else "")

@@ -133,7 +133,7 @@ def apply(draft: Draft) -> None:
     if label_1035_faults(given.rstrip("-")) and len(given) <= LONGEST_LABEL and not is_named_by_owner:
         draft.report(NO_LABEL, path, f"{given or 'A job without a name'} becomes {draft.name}.")
     if field == "name":
-        if others := draft.context.others_called(draft.source) if not draft.source.is_embedded else []:
+        if others := draft.context.same_named_jobs(draft.source) if not draft.source.is_embedded else []:
             places = ", ".join(str(other.place(path)) for other in others[:_NAMED_PLACES])
             more = f" and in {len(others) - _NAMED_PLACES} more places" if len(others) > _NAMED_PLACES else ""
             draft.report(SAME_NAME, path, f"{draft.source.title} is also in {places}{more}.")

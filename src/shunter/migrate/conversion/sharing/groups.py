@@ -20,7 +20,7 @@ from shunter.migrate.conversion.one_job import Conversion, runtime_name
 from shunter.migrate.conversion.provenance import GENERATOR, PREFIX
 from shunter.migrate.conversion.rules.pods.environment import references
 from shunter.migrate.conversion.sharing.on_runtime import on_runtime
-from shunter.migrate.conversion.sharing.parts import TRAINER, Part, Parts, RuntimeParts, put_together, taken_apart
+from shunter.migrate.conversion.sharing.parts import TRAINER, Part, Parts, RuntimeParts, joined_from_parts, split_into_parts
 from shunter.migrate.conversion.source.files import TextFile
 from shunter.migrate.conversion.source.kustomization import kustomizations
 from shunter.migrate.conversion.source.provider import Input
@@ -98,7 +98,7 @@ def _with(outcome: Outcome, found: dict[int, Conversion]) -> Outcome:
 def _member(conversion: Conversion, *, patches: bool) -> _Member:
     assert conversion.runtime is not None, "a job of a shipped runtime already shares it"
     trainer = conversion.train_job["spec"]["trainer"]
-    return _Member(conversion, taken_apart(conversion.runtime["spec"], trainer, patches=patches))
+    return _Member(conversion, split_into_parts(conversion.runtime["spec"], trainer, patches=patches))
 
 
 def _frame_of(conversion: Conversion, frame: Json) -> bytes:
@@ -122,7 +122,7 @@ def _candidates(existing: Iterable[Json], *, patches: bool) -> dict[bytes, list[
             metadata = runtime["metadata"]
             if GENERATOR not in annotations_of(runtime):
                 continue
-            taken = taken_apart(runtime["spec"], {}, patches=patches)
+            taken = split_into_parts(runtime["spec"], {}, patches=patches)
             key = _key(metadata["name"].partition("-")[0], metadata, taken.frame)
         except (LookupError, TypeError, AttributeError):
             continue  # it was changed to one that no job can take
@@ -151,7 +151,7 @@ def _sharing(members: Sequence[_Member]) -> list[_Change]:
         return []
     first = min(members, key=lambda member: msgspec.json.encode([*member.taken.parts.items()]))
     common = _common(first.taken.parts, [member.taken.parts for member in members])
-    spec = put_together(first.taken, common)
+    spec = joined_from_parts(first.taken, common)
     assert first.conversion.runtime is not None, "only these are looked at"
     runtime = {
         **first.conversion.runtime,

@@ -38,7 +38,7 @@ class RuntimeParts(NamedTuple):
     """In the order in which they stand in the runtime."""
 
 
-def taken_apart(spec: Json, trainer: Json, *, patches: bool) -> RuntimeParts:
+def split_into_parts(spec: Json, trainer: Json, *, patches: bool) -> RuntimeParts:
     """The spec of a runtime and the trainer section of a TrainJob of it, as one. `patches` says whether the TrainJob may have
     runtimePatches."""
     frame = as_json(spec)
@@ -52,7 +52,7 @@ def taken_apart(spec: Json, trainer: Json, *, patches: bool) -> RuntimeParts:
     return RuntimeParts(frame, parts)
 
 
-def put_together(taken: RuntimeParts, parts: Parts) -> Json:
+def joined_from_parts(taken: RuntimeParts, parts: Parts) -> Json:
     """The spec of a runtime that says these parts, in the order of `taken`."""
     spec = as_json(taken.frame)
     jobs = {job["name"]: job for job in replicated_jobs(spec)}

@@ -8,7 +8,7 @@ from typing import Any
 from shunter.migrate.conversion.source.kustomization import PATCH_FIELDS, is_entry_for_v1
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 
 PATCH = Topic(
     id="KUSTOMIZE007",
@@ -36,7 +36,7 @@ def is_patch(host: SourceObject, path: Path) -> bool:
 def findings(hosts: list[SourceObject]) -> list[Finding]:
     """What is told of the patches of v1 jobs in these objects."""
     return [
-        Finding(PATCH, host.title, host.place(path), path, f"{shown(path)} of {host.title} is for v1 jobs.")
+        Finding(PATCH, host.title, host.place(path), path, f"{path_text(path)} of {host.title} is for v1 jobs.")
         for host in hosts
         if _deploys(host)
         for path in _patches(host.value, ())

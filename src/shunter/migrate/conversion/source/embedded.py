@@ -21,7 +21,7 @@ from shunter.migrate.conversion.source.size import refuse_depth, refuse_expansio
 from shunter.migrate.conversion.source.versions import is_convertible
 from shunter.migrate.conversion.source.yaml_nodes import fields
 from shunter.migrate.findings import Finding, Topic
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 
 WITHIN_OBJECT = Topic(
     id="INPUT009",
@@ -76,7 +76,7 @@ class Embedded(NamedTuple):
     def finding(self) -> Finding:
         """The finding about it: WITHIN_TEXT where it cannot be converted in its place, else WITHIN_OBJECT."""
         holder = self.host.title if self.host.kind else "a file of values"
-        message = f"{self.job.title} is in {shown(self.path)} of {holder}."
+        message = f"{self.job.title} is in {path_text(self.path)} of {holder}."
         title = self.host.title if self.host.kind else self.host.source
         return Finding(WITHIN_TEXT if self.is_text else WITHIN_OBJECT, title, self.host.place(self.path), self.path, message)
 

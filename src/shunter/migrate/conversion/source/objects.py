@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.titles import object_title
 from shunter.kube.positions import followed
 from shunter.migrate.findings import Place
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class SourceObject:
         """Where a field stands: its key in a file, or what of the path is there; in a cluster, the object and the field. With an
         offset, where that character of its text stands."""
         if self.node is None:
-            return self.at or Place(f"{self.title}:.{shown(path)}" if path else self.title)
+            return self.at or Place(f"{self.title}:.{path_text(path)}" if path else self.title)
         steps, mark, node = followed(self.node, path)
         if steps == len(path) and offset is not None and isinstance(node, yaml.ScalarNode):
             line, column = _within(node, offset, self.text)

@@ -20,7 +20,7 @@ from shunter.migrate.conversion.ledger import Row
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Topic
 from shunter.migrate.options import Options
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 
 
 class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +84,7 @@ def example_of(field: Field) -> ConvertedExample | None:
     outcome = converted([SourceObject(job, "example")], Options()).outcomes[0]
     rows = tuple(row for row in outcome.conversion.rows if row.path[: len(path)] == path) if outcome.conversion else ()
     topics = tuple(dict.fromkeys(found.topic for found in outcome.findings if found.path[: len(path)] == path))
-    return ConvertedExample(kind.resource.kind, shown(path), field.example, rows, topics)
+    return ConvertedExample(kind.resource.kind, path_text(path), field.example, rows, topics)
 
 
 def lines(field: Field) -> Iterator[tuple[str, str]]:
@@ -99,11 +99,11 @@ def lines(field: Field) -> Iterator[tuple[str, str]]:
     for row in example.rows:
         if row.target is not None:
             note = f" ({row.note})" if row.note else ""
-            yield "Becomes", f"{row.target.manifest} {shown(row.target.path)}{note}"
+            yield "Becomes", f"{row.target.manifest} {path_text(row.target.path)}{note}"
         elif row.outcome == "defaulted":
             yield "Becomes", f"nothing: {row.note}"
         else:
-            yield "Becomes", f"nothing ({shown(row.path)} is in a finding)"
+            yield "Becomes", f"nothing ({path_text(row.path)} is in a finding)"
     for topic in example.topics:
         yield "Finding", f"{topic.id}: {topic.title} ({topic.severity}{', blocking' if topic.impact == 'blocking' else ''})"
 

@@ -9,7 +9,7 @@ from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
-from shunter.migrate.paths import Path, shown
+from shunter.migrate.paths import Path, path_text
 from shunter.migrate.survey.neighbours.job_pods import JobPods, Jobs
 from shunter.migrate.survey.neighbours.topics import REFERENCE
 
@@ -24,7 +24,7 @@ def references_to_jobs(source: SourceObject, jobs: Jobs) -> Iterator[Finding]:
         job = _job(source, kind, name, jobs)
         if job is not None:
             follows = "is deleted with the v1 job" if _OWNERS in path else "does nothing for the TrainJob"
-            says = f"{shown(path)} of {source.title} names {job.title}, which is {job.new_title} now: it {follows}."
+            says = f"{path_text(path)} of {source.title} names {job.title}, which is {job.new_title} now: it {follows}."
             yield Finding(REFERENCE, source.title, source.place(path), path, says)
 
 

@@ -110,9 +110,9 @@ class MPI:
         )
         return (job.note("Normal", "LeftToMPIOperator", text),)
 
-    def kept(self, job: Job) -> Mapping[Resource, str]:
+    def extra_object_names(self, job: Job) -> Mapping[Resource, str]:
         """The launcher's ServiceAccount, which the template may name, the ConfigMap of hosts, a Role and a RoleBinding."""
-        return replica_sync.kept(job)
+        return replica_sync.extra_object_names(job)
 
     def stopped(self, observed: Observed, progress: Progress) -> Progress | None:
         """Nothing is done for a job with a fault until that is put right, which a name cannot be. Upstream tells events of

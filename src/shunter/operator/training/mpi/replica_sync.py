@@ -51,7 +51,7 @@ class MPIPods:
         return self.launcher is not None and self.launcher.is_finished
 
 
-def kept(job: Job) -> Mapping[Resource, str]:
+def extra_object_names(job: Job) -> Mapping[Resource, str]:
     """The names of the objects that the job keeps beside its pods."""
     return {
         SERVICE_ACCOUNTS: service_account_name(job),

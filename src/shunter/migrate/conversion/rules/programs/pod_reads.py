@@ -178,9 +178,9 @@ def _message(one: PodRead, others: int, values: list[PodValue], *, decides: bool
     text = f"{line} {'decides by' if decides else 'reads'} {what}{more}."
     if not values:
         return text
-    from shunter.migrate.pods.values import shown
+    from shunter.migrate.pods.values import values_text
 
-    text += f" {shown(values)}."
+    text += f" {values_text(values)}."
     if one.read.takes_last_number and any(number for value in values for number in value.numbers):
         before, after = (", ".join(one.numbers[side] or "nothing" for one in values[:8]) for side in (0, 1))
         text += (
