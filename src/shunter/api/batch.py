@@ -10,7 +10,7 @@ from shunter.api.meta import Condition, Json, ObjectMeta, Struct, true_condition
 from shunter.api.selectors import LabelSelector
 
 MOST_PODS = 100_000
-"""Of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation), and of anything else here."""
+"""The maximum number of pods of one Indexed Job (Kubernetes 1.36, pkg/apis/batch/validation), and of anything else here."""
 JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 JOB_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
@@ -62,7 +62,8 @@ class SuccessPolicyRule(Struct, frozen=True):
 
 
 class SuccessPolicy(Struct, frozen=True):
-    """Of Indexed Jobs only: the first rule that is met ends the Job as a success, whatever its other indexes do."""
+    """The successPolicy of an Indexed Job: the first rule that is met ends the Job as a success, whatever its other indexes
+    do."""
 
     rules: tuple[SuccessPolicyRule, ...] = ()
 

@@ -19,7 +19,7 @@ def is_shown_to_followers(event_type: str, reason: str) -> bool:
 
 
 FINISHED_PHASES = ("Succeeded", "Failed")
-"""Of pods that run no more, and never will again."""
+"""The phases of pods that have ended for good."""
 
 
 def pod_has_ended(pod: Json) -> bool:
@@ -94,7 +94,7 @@ class ClaimSource(Struct, frozen=True):
 
 
 class PodVolume(Struct, frozen=True):
-    """Of a volume no more than its claim; None for volumes of every other type."""
+    """A volume of a pod, reduced to its claim: None for volumes of other types."""
 
     persistent_volume_claim: ClaimSource | None = None
 

@@ -97,7 +97,7 @@ def selecting(policies: Iterable[NetworkPolicy], pod: NetworkPod) -> list[Networ
 
 
 def named_ports(spec: Json) -> tuple[NamedPort, ...]:
-    """Those of the containers of a pod, and of its sidecars."""
+    """The named ports of a pod's containers and sidecars."""
     sidecars = (one for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always")
     ports = (port for container in (*spec["containers"], *sidecars) for port in container.get("ports") or ())
     return tuple(NamedPort(port["name"], port["protocol"], port["containerPort"]) for port in ports if port.get("name"))

@@ -41,7 +41,7 @@ def dump_yaml(value: Any, *, sort_keys: bool = False, width: int = 130) -> str:
 
 
 def readable_yaml(value: Any) -> str:
-    """The same for people: text of several lines is written as blocks."""
+    """The value as YAML for people: strings of several lines are written as blocks."""
     return _dump(value, _BlockDumper, sort_keys=False, width=130)
 
 

@@ -169,5 +169,5 @@ async def all_listed(target: Target, namespace: str) -> Listing:
 
 
 async def read(target: Target, namespace: str, on_refusal: OnRefusal = ignore) -> Listing:
-    """As `all_listed`, but leaves the client open, and passes refusals to `on_refusal`."""
+    """Reads the list as `all_listed` does, but leaves the client open, and passes refusals to `on_refusal`."""
     return await listed(target.client, namespace, with_saved=saved_by(target), on_refusal=on_refusal)

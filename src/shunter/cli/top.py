@@ -103,7 +103,7 @@ class TopReader:
         return TopView(rows, await self._readers[uid].read(job))
 
     async def read_once(self) -> TopView:
-        """As `read`; closes the client."""
+        """Reads once, as `read` does, and closes the client."""
         async with self._target.client:
             return await self.read()
 

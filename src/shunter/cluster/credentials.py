@@ -52,7 +52,7 @@ def prepare_credentials(state: StateDir, port: int) -> None:
 
 
 def known_tokens(state: StateDir) -> dict[str, Json]:
-    """Those of the last start; none at the first, and where the file is damaged, as it may be after a loss of power."""
+    """The tokens of the last start; none at the first, and where the file is damaged, as it may be after a loss of power."""
     try:
         return msgspec.json.decode(state.tokens.read_bytes(), type=dict[str, Json])
     except (FileNotFoundError, msgspec.DecodeError):

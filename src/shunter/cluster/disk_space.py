@@ -25,7 +25,7 @@ class DiskSpace(NamedTuple):
 
 
 def disk_space(path: Path) -> DiskSpace:
-    """Of the file system that holds `path`. Raises OSError."""
+    """The disk space of the file system that contains `path`. Raises OSError."""
     found = os.statvfs(path)
     return DiskSpace(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize, found.f_favail, found.f_files)
 

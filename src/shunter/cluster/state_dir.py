@@ -67,7 +67,7 @@ class StateDir(NamedTuple):
 
     @property
     def pki(self) -> Path:
-        """Of the authority ca.crt and ca.key, of the API server server.crt and server.key."""
+        """The directory of the CA's ca.crt and ca.key, and the API server's server.crt and server.key."""
         return self.root / "pki"
 
     @property
@@ -127,7 +127,7 @@ class StateDir(NamedTuple):
         return self.root / "launch.json"
 
     def component_kubeconfig(self, component: str) -> Path:
-        """Of `operator` or `agent`, each with a token of its own."""
+        """The kubeconfig of `operator` or `agent`, each with a token of its own."""
         return self.root / "kubeconfigs" / component
 
     def create(self) -> None:

@@ -36,12 +36,12 @@ class Process(Struct, frozen=True):
     pid: int
     parent: int = 0
     rank: int | None = None
-    """By its own environment (RANK); None if that has none."""
+    """The rank in its own environment (RANK); None if that has none."""
     command: str = ""
     frames: tuple[Frame, ...] = ()
-    """Of the main thread, innermost call first; empty where stacks could not be read."""
+    """The frames of the main thread, innermost call first; empty if stacks could not be read."""
     state: str = ""
-    """As in /proc/PID/stat: R, S, D, Z."""
+    """The process state in /proc/PID/stat: R, S, D, Z."""
     cpu_seconds: float = 0.0
     switches: int = 0
     """Voluntary context switches of the main thread: constant while it waits for one thing."""
@@ -66,7 +66,7 @@ class Collective(Struct, frozen=True):
     number: int
     """Its sequence number in its process group, or that of a point-to-point operation."""
     name: str
-    """As `all_reduce`."""
+    """The collective operation, such as `all_reduce`."""
     sizes: str = ""
     is_retired: bool = False
 
@@ -76,12 +76,12 @@ class Recording(Struct, frozen=True):
 
     rank: int
     group: str
-    """As the program calls it."""
+    """The name of the process group in the program."""
     entries: tuple[Collective, ...]
     last_enqueued: int | None = None
     last_completed: int | None = None
     id: str = ""
-    """Of the group: the library whose calls these are, which counts them, and torch's unique name."""
+    """The id of the group: the library that makes and counts the calls, and torch's unique name."""
 
 
 class Missing(Struct, frozen=True):
@@ -121,7 +121,7 @@ class Evidence(Struct, frozen=True):
     """Cores that a pod uses, by its name."""
     samples: tuple[Sample, ...] = ()
     recordings: tuple[Recording, ...] = ()
-    """Of the flight recorders, read with the second sample."""
+    """The recordings of the flight recorders, read with the second sample."""
     missing: tuple[Missing, ...] = ()
 
     @property

@@ -57,7 +57,7 @@ class Error(Struct, frozen=True):
     """From its traceback's beginning to the end of its message."""
     at: str = ""
     rank: int | None = None
-    """By the prefix of its lines; None where there is none."""
+    """The rank in the prefix of its lines; None if there is none."""
     went_on: bool = False
     """Whether a step was logged after it: then it did not end the program."""
 

@@ -75,7 +75,7 @@ class Place(NamedTuple):
     rank: int
     pid: int
     socket: str
-    """Of its worker server; empty if it has none."""
+    """The socket of its worker server; empty if it has none."""
 
 
 def command(python: str, places: Sequence[Place]) -> list[str]:

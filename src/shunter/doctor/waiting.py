@@ -307,8 +307,8 @@ class Progress(NamedTuple):
 
 
 def progress(case: Case, ranks: Group) -> Progress:
-    """By new log lines, by how long logs are silent, and by whether ranks in a collective were woken. Ranks that have only just
-    started or logged a line count as making progress."""
+    """Whether the ranks make progress, from new log lines, the silence of logs, and whether ranks in a collective were woken.
+    Ranks that have only just started or logged a line count as making progress."""
     last = case.evidence.samples[1]
     if wrote_between_samples(case):
         return Progress(True, True, "")

@@ -43,8 +43,8 @@ TOKEN = "Give ACCESS_TOKEN in a Secret that secretRef of the TrainJob's initiali
 
 
 class HuggingFace:
-    """Of a model the files of MODEL_PATTERNS without MODEL_IGNORED, which IGNORE_PATTERNS replaces; of a dataset all but
-    IGNORE_PATTERNS."""
+    """Fetches from Hugging Face: of a model the files of MODEL_PATTERNS without MODEL_IGNORED, which IGNORE_PATTERNS replaces; of
+    a dataset all but IGNORE_PATTERNS."""
 
     def __init__(self, settings: Settings) -> None:
         parts = urlsplit(settings.uri)

@@ -15,7 +15,7 @@ Report = Callable[[int | None, int | None], None]
 
 
 class Progress:
-    """Of one fetch; used by several threads."""
+    """The progress of one fetch; used by several threads."""
 
     def __init__(
         self,

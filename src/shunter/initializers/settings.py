@@ -29,7 +29,7 @@ class Settings:
     """None if it is not set."""
     endpoint: str = ""
     region: str = ""
-    """Of an S3 store; empty if it is not set."""
+    """The region of an S3 store; empty if not set."""
     role_arn: str = ""
     access_token: str = field(default="", repr=False)
     access_key_id: str = field(default="", repr=False)

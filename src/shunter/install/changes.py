@@ -76,7 +76,7 @@ class Change(NamedTuple):
 
 
 def resource_of(obj: Json) -> Resource:
-    """By apiVersion and kind. Raises KeyError for an object that no installation holds."""
+    """The resource of an object, by apiVersion and kind. Raises KeyError for a kind that no installation contains."""
     return _BY_KIND[obj["apiVersion"], obj["kind"]]
 
 
@@ -126,7 +126,7 @@ def changed_fields(before: Any, after: Any, path: str = "") -> Iterator[str]:
 
 
 def to_prune(desired: Iterable[Json], marked: Iterable[Json]) -> list[Json]:
-    """Of what we made before, what the installation no longer has; last applied first."""
+    """The objects of an earlier installation that are no longer part of it; last applied first."""
     keys = {key_of(obj) for obj in desired}
     return _last_first(obj for obj in marked if key_of(obj) not in keys and resource_of(obj) not in KEPT)
 

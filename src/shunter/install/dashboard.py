@@ -18,7 +18,7 @@ DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 COLUMNS, HEIGHT = 24, 8
 """Columns of Grafana's grid, and the rows of it that a panel takes."""
 WINDOW = "$__rate_interval"
-"""As long as Grafana finds right for the resolution."""
+"""The window that Grafana chooses for the resolution."""
 V1, V2 = 'job_namespace=~"$namespace"', 'namespace=~"$namespace"'
 JOBS = f"shunter_jobs{{{V2}}}"
 
@@ -58,7 +58,7 @@ def rate(metric: str, *by: str, legend: str) -> Query:
 
 
 def quantile(share: float, metric: str, *by: str, selector: str = "", legend: str) -> Query:
-    """Of a histogram, by its name without `_bucket`."""
+    """The query of a quantile of a histogram, named without `_bucket`."""
     series = f"{metric}_bucket{{{selector}}}" if selector else f"{metric}_bucket"
     return Query(f"histogram_quantile({share}, {expressions.rate(series, 'le', *by, window=WINDOW)})", legend)
 
@@ -278,7 +278,7 @@ def dashboard() -> Json:
 
 
 def dashboard_text() -> str:
-    """As Grafana imports it."""
+    """The dashboard as JSON that Grafana imports."""
     return json.dumps(dashboard(), indent=1) + "\n"
 
 

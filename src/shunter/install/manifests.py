@@ -46,13 +46,13 @@ def manifests(values: Json, *, namespace: str, served: Collection[str] = ()) -> 
 
 
 def files(values: Json, *, namespace: str, served: Collection[str] = ()) -> dict[str, list[Json]]:
-    """The same by file; a file may hold nothing."""
+    """The objects by file; a file may be empty."""
     scope = Scope(values, namespace, frozenset(served))
     return {name: filled(list(objects), scope) for name, objects in template().items()}
 
 
 def chosen_crds(crds: Iterable[Json], values: Json) -> list[Json]:
-    """Of the CustomResourceDefinitions those of kinds that are on; JobSet's is JobSet's to install."""
+    """The CustomResourceDefinitions of the enabled kinds, without JobSet's, which JobSet installs."""
     kinds = [kind for kind, is_wanted in values["kinds"].items() if is_wanted]
     desired = {resource.full_name for kind in kinds for resource in RESOURCES[kind]}
     return [crd for crd in crds if crd["metadata"]["name"] in desired]

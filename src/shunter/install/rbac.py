@@ -28,7 +28,7 @@ CONTROLLER = f"{OPERATOR}-controller"
 USER_VERBS = {"view": ("get", "list", "watch"), "edit": ("create", "update", "patch", "delete", "deletecollection")}
 """What each role adds to the one before it; Kubernetes' view is part of its edit, and that of its admin."""
 SCALE_VERBS = {"view": ("get",), "edit": ("update", "patch")}
-"""The same for `kubectl scale`."""
+"""The verbs for `kubectl scale`."""
 
 
 def operator_roles() -> list[Any]:

@@ -94,6 +94,6 @@ class JobViewReader:
 
 
 def followed_ranks(states: Sequence[RankState]) -> set[int]:
-    """Those whose logs are worth reading: the first, and the first that differ."""
+    """The ranks whose logs are followed: the first, and the first ones that differ."""
     differ = [one.rank for one in differing_ranks(states, {})][:MOST_LOGS]
     return {*range(min(len(states), MOST_LOGS)), *differ}

@@ -40,11 +40,11 @@ class TimelineEntry(Struct, frozen=True):
     text: str
     tone: Tone = "plain"
     rank: int | None = None
-    """Of a failure: the rank, if known."""
+    """The rank of a failure, if known."""
     lines: tuple[str, ...] = ()
-    """Of a failure: the last log lines of its container, as the operator recorded them."""
+    """The last log lines of the container of a failure, as the operator recorded them."""
     times: int = 1
-    """Of an event: how often it occurred, as its text says too."""
+    """How often an event occurred; its text contains this too."""
 
 
 def timeline(job: Json, events: Iterable[Json]) -> list[TimelineEntry]:

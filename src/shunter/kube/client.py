@@ -105,7 +105,7 @@ class Client:
         return decoded(await self.raw("GET", path, params=params, headers={"Accept": accept(view)}), view)
 
     async def find(self, resource: Resource, name: str, namespace: str = "") -> Json | None:
-        """As `get`, plain JSON; None where there is no object of the name, or the cluster does not serve its kind."""
+        """Gets an object as JSON; None if it does not exist, or the cluster does not serve its kind."""
         try:
             found: Json = await self.get(resource, name, namespace)
         except NotFound:

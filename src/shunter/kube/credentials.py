@@ -60,7 +60,7 @@ class StaticCredentials:
         self._certificate = certificate
 
     async def headers(self) -> Headers:
-        """Those given, always."""
+        """The given headers, for every request."""
         return self._headers
 
     async def certificate(self) -> ClientCertificate | None:
@@ -270,11 +270,12 @@ class Impersonated:
             self._headers.append(("Impersonate-Uid", uid))
 
     async def headers(self) -> Headers:
-        """Those of `inner`, then Impersonate-User, Impersonate-Group for each group, and Impersonate-Uid where there is one."""
+        """The headers of `inner`, then Impersonate-User, Impersonate-Group for each group, and Impersonate-Uid where there is
+        one."""
         return [*await self._inner.headers(), *self._headers]
 
     async def certificate(self) -> ClientCertificate | None:
-        """That of `inner`, who is the one that asks."""
+        """The client certificate of `inner`, which authenticates the request."""
         return await self._inner.certificate()
 
     async def refresh(self) -> bool:

@@ -32,7 +32,7 @@ class RefusedField(NamedTuple):
     name: str
     fault: Fault = "other"
     decoded: str = ""
-    """Of a fault of Go's decoder, the JSON type that it found."""
+    """The JSON type in an error of Go's decoder."""
 
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'

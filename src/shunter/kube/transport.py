@@ -68,7 +68,7 @@ class InnerTransport:
     def stream(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
     ) -> AsyncGenerator[bytes]:
-        """That of the inner transport."""
+        """The stream of the inner transport."""
         return self._inner.stream(method, path, params=params, headers=headers)
 
     async def close(self) -> None:

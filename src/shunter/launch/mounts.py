@@ -21,7 +21,7 @@ SSH_PATH = "/root/.ssh"
 SYSTEM_PATHS = ("/", "/dev", "/proc", "/sys")
 """What stands there comes with the container."""
 TOKENS_PATH = "/var/run/secrets"
-"""Of the service account, and of the server that receives progress."""
+"""The directory of the tokens of the service account, and for the server that receives progress."""
 
 VolumeAndMount = tuple[Json, Json]
 """A volume of a pod, and its mount without the volume's name."""

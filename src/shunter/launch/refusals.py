@@ -31,7 +31,7 @@ class Place(NamedTuple):
     line: int | None
     meant: str | None = None
     value: str = ""
-    """As JSON, if it is text, a number or a boolean that the server's message does not contain."""
+    """The rejected value as JSON, if it is a string, a number or a boolean that the server's message does not contain."""
 
 
 async def refused(client: Client, resource: Resource, manifest: Manifest, error: ApiError, *, called: str = "") -> ShunterError:

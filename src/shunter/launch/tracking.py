@@ -26,7 +26,7 @@ LOCAL = "local"
 """In place of an address: the server that the embedded cluster runs."""
 NONE = "none"
 TIMEOUT_SECONDS = 5
-"""Of a request to the server. MLflow's default is 120 s, seven times."""
+"""The timeout of a request to the server. MLflow's default is 120 s, seven times."""
 _RETRIES = 1
 _NEITHER_LOCAL_NOR_ADDRESS = "Write --mlflow http://HOST:PORT, or --mlflow local for a server on the embedded cluster."
 

@@ -66,7 +66,7 @@ class Blocks(NamedTuple):
     jobs: tuple[str, ...]
     topics: tuple[str, ...]
     acceptable: tuple[str, ...]
-    """Those of the topics that --accept can suppress."""
+    """The topics that --accept can suppress."""
 
     @property
     def lines(self) -> list[str]:

@@ -129,7 +129,7 @@ class Configuration(Section, frozen=True):
     feature_gates: dict[str, bool] = {}
     tls: Tls = Tls()
     gang_scheduler_name: str | None = None
-    """The same as the flag --gang-scheduler-name; not a field of upstream's."""
+    """Equivalent to the flag --gang-scheduler-name; not a field of upstream's."""
 
     def workers(self, resource: Resource) -> int | None:
         """How many objects of a kind are reconciled at once; None when the file does not say."""

@@ -71,7 +71,8 @@ def v1_state(job: JobView) -> str:
 
 
 def v2_state(job: TrainJob) -> str:
-    """By the conditions of `V2_STATES`, else Running where `jobsStatus` counts an active or ready Job, else Created."""
+    """The state from the conditions of `V2_STATES`, else Running where `jobsStatus` counts an active or ready Job, else
+    Created."""
     for type, state in V2_STATES:
         if true_condition(job.status.conditions, type):
             return state

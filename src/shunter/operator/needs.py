@@ -16,11 +16,11 @@ class Need(NamedTuple):
     framework: str
     """The label `trainer.kubeflow.org/framework` of its runtimes."""
     image: str
-    """Of the shipped runtime: it holds the programs and packages."""
+    """The image of the shipped runtime; it contains the programs and packages."""
     programs: tuple[str, ...]
     """Names without a directory."""
     modules: tuple[str, ...]
-    """Of Python, as they are imported."""
+    """The Python modules, by their import names."""
     text: str
 
     @property

@@ -29,7 +29,7 @@ from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exc
 MOST_EVENTS = 20
 """How many failures of one reconcile get an event: a thousand ranks that fail together have one reason."""
 MOST_LOGS = 8
-"""Of how many of them the logs are read."""
+"""The number of failures of one reconcile whose logs are read."""
 LONGEST_MESSAGE = 256
 """Characters of a message that are kept."""
 
@@ -163,7 +163,7 @@ def summary(failure: RankFailure) -> str:
 
 
 def fault(failure: RankFailure) -> Fault:
-    """As what is read off a pod that is still there."""
+    """The failure in the form of one read from an existing pod."""
     return Fault(
         pod=failure.pod,
         reason=failure.reason,
@@ -331,5 +331,5 @@ def _order(failure: RankFailure) -> tuple[float, bool, str, str, int]:
 
 
 def without_counted(pods: Iterable[AnyPod], record: RankFailures | None) -> list[AnyPod]:
-    """Those of the pods in which something failed that the record does not have."""
+    """The pods with failures that are not in the record."""
     return [pod for pod in pods if recorded(record, (pod,), lambda _: None)[1]]

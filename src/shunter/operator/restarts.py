@@ -13,7 +13,7 @@ class Restarts(Struct, frozen=True):
     made: int
     """How often all pods were recreated."""
     used: int
-    """Those of them that count towards `most`: disruptions of a job on shunter-torch do not."""
+    """The restarts that count towards `most`: disruptions of a job on shunter-torch do not."""
     most: int
     """The JobSet's failurePolicy.maxRestarts."""
 

@@ -16,9 +16,9 @@ Sharding = Literal["ddp", "zero1", "zero2", "fsdp", "lora", "qlora"]
 """A strategy that was chosen."""
 
 ADAPTER_BYTES: Final = 16
-"""Of a parameter of an adapter: trained in fp32 with AdamW, or in mixed precision, which is the same sum."""
+"""The bytes per parameter of an adapter: trained in fp32 with AdamW, or in mixed precision, which is the same sum."""
 QUANTIZED_BYTES: Final = 0.55
-"""Of a 4-bit parameter and its scales. Embeddings and head are not quantized."""
+"""The bytes per 4-bit parameter and its scales. Embeddings and head are not quantized."""
 _MOMENTS = {"adamw": 8, "adam8bit": 2, "sgd": 4, "adafactor": 0}
 _MOMENTS_BF16 = {"adamw": 4, "adam8bit": 2, "sgd": 2, "adafactor": 0}
 
@@ -40,7 +40,7 @@ class Memory:
 
     @property
     def total(self) -> float:
-        """Of all terms: what the GPU holds at its peak."""
+        """The sum of all terms: the GPU's peak memory."""
         return self.floor + self.logits + self.activations + self.recomputation + self.gathered
 
     @property

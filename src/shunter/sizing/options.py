@@ -20,7 +20,7 @@ JobApi = Literal["trainjob", "pytorchjob"]
 
 MOST_NODES: Final = 64
 MOST: Final = 2**31 - 1
-"""Of any other number: the fields of a job that hold some of them are int32."""
+"""The maximum of any other number: some of them are int32 fields of a job."""
 MOST_TOKENS: Final = 10**15
 LEAST_PARAMETERS: Final = 10**6
 """Below that a unit was forgotten."""

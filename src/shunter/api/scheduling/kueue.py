@@ -8,7 +8,7 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """Names the LocalQueue that a job is admitted from."""
 GROUP = "kueue.x-k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")
-"""Those that we know, the newest first."""
+"""The supported versions, newest first."""
 
 
 def newest_version(served: Collection[str]) -> str | None:

@@ -60,7 +60,7 @@ class PodRequests(Struct, frozen=True):
     init_containers: tuple[Container, ...] = ()
     overhead: dict[str, str | int | float] = {}
     resources: ResourceRequirements = ResourceRequirements()
-    """Of the pod as a whole; goes before those of its containers."""
+    """The resources of the pod as a whole; they override those of its containers."""
 
 
 def requested(pod: PodRequests) -> Amounts:

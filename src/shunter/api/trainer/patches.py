@@ -66,7 +66,7 @@ class PodTemplatePatch(Struct, frozen=True):
 
 
 class JobSpecPatch(Struct, frozen=True):
-    """Of a Job no more than its pods: not its parallelism, nor its limits."""
+    """A patch of a Job's spec: only its pods, not its parallelism or limits."""
 
     template: Annotated[PodTemplatePatch, doc("Changes to the pod template.")] = PodTemplatePatch()
 
@@ -101,6 +101,6 @@ class JobSetTemplatePatch(Struct, frozen=True):
 
 
 class TrainingRuntimeSpecPatch(Struct, frozen=True):
-    """Of a runtime no more than its template: not its framework, nor its gang scheduling."""
+    """A patch of a runtime's spec: only its template, not its framework or gang scheduling."""
 
     template: Annotated[JobSetTemplatePatch, doc("Changes to the runtime's template.")] = JobSetTemplatePatch()

@@ -31,12 +31,12 @@ def pod_spec(replicated_job: Json) -> Json:
 
 
 def containers(replicated_job: Json) -> list[Json]:
-    """Those of its pods, without the init containers."""
+    """The containers of its pods, without the init containers."""
     return pod_spec(replicated_job).get("containers") or []
 
 
 def init_containers(replicated_job: Json) -> list[Json]:
-    """Those of its pods, sidecars among them."""
+    """The init containers of its pods, including sidecars."""
     return pod_spec(replicated_job).get("initContainers") or []
 
 

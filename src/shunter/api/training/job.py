@@ -32,7 +32,8 @@ class SchedulingPolicy(Struct, frozen=True):
 
 
 class RunPolicy(Struct, frozen=True):
-    """As the object says it: without `clean_pod_policy` no pod is deleted at the end, and limits that are None do not hold."""
+    """The run policy as the object has it: without `clean_pod_policy` no pod is deleted at the end, and limits that are None do
+    not hold."""
 
     clean_pod_policy: Annotated[
         str | None, doc("Pods to delete when the job has finished: All, Running or None. None by default.")
@@ -132,12 +133,12 @@ class JobView(Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """As the API server has it."""
+        """The metadata as stored on the API server."""
 
     @property
     def spec(self) -> JobSpec:
-        """As it was written; without its defaults where it is to be judged."""
+        """The spec as written; without defaults if it is to be validated."""
 
     @property
     def status(self) -> JobStatus:
-        """As it is stored, not as a plan of the operator goes on from it."""
+        """The stored status, not the one that a plan of the operator computes from it."""

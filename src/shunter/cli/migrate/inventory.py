@@ -101,8 +101,8 @@ def of_input(
 
 
 def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Entry], list[Finding]]:
-    """As `of_input`, for the jobs of the cluster and namespace that `source` names. InputError for a namespace that does not
-    exist."""
+    """The entries and findings, as `of_input` returns them, for the jobs of the cluster and namespace that `source` names.
+    InputError for a namespace that does not exist."""
     target, namespace = source.target()
 
     async def listed() -> tuple[list[Entry], list[Finding]]:

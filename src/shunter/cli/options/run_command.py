@@ -27,7 +27,8 @@ class RunCommand(Command):
         return super().parse_args(ctx, args)
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
-        """As for any command; if a program was named, the remedy also says how to pass the option to the program."""
+        """The error for a missing option, as for any command; if a program was named, the remedy also says how to pass the option
+        to the program."""
         error = super().missing_option(ctx, missing, words)
         if not (program := programs_among(words)[:1]):
             return error

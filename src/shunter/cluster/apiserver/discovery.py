@@ -114,8 +114,8 @@ def subresources(served: ServedKind) -> Iterator[Subresource]:
 
 
 def verbs(served: ServedKind) -> Sequence[str]:
-    """Those of the resource itself: sorted (apiserver's `endpoints/installer.go`), of custom kinds in the order of apiextensions'
-    `customresource_discovery_controller.go`. Namespaces have no `deletecollection`."""
+    """The verbs of the resource itself: sorted (apiserver's `endpoints/installer.go`), of custom kinds in the order of
+    apiextensions' `customresource_discovery_controller.go`. Namespaces have no `deletecollection`."""
     if served.key == ("", "namespaces"):
         return [verb for verb in _VERBS if verb != "deletecollection"]
     return _CUSTOM_VERBS if served.custom else _VERBS

@@ -139,7 +139,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     selectable_fields: tuple[str, ...] = ()
     """Dotted paths usable in fieldSelector besides metadata.name and metadata.namespace."""
     stored_fields: Mapping[str, StoredField] = {}
-    """Of selectable fields: those that are not stored at their own path, or are never without value."""
+    """The selectable fields that are not stored at their own path, or always have a value."""
     tracks_generation: bool = True
     """metadata.generation starts at 1 and grows when anything but metadata and status changes."""
     deprecation: str = ""
@@ -177,7 +177,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     review: Callable[[Json, Json | None, Objects], None] = no_admission
     """Built-in validating admission, after every validation; changes nothing, raises RejectedError."""
     allocate: Callable[[Json, Json | None, Objects], None] = no_admission
-    """As `review`, and after it: refuses what would take something that only one may have. Not asked about a dry run, which takes
+    """Called after `review`: rejects a write that would take what only one object may have. Not called in a dry run, which takes
     nothing."""
     prepare_status: Callable[[Json, Json | None], None] = no_preparation
     """In place, before a status write is validated; spec is the stored one by then."""

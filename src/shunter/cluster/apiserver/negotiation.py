@@ -44,7 +44,8 @@ class Form(NamedTuple):
     shape: Literal["object", "table", "metadata"] = "object"
     version: str = "v1"
     of_lists: bool = True
-    """Of metadata: PartialObjectMetadataList, in which only lists can be shown, else PartialObjectMetadata, in which none can."""
+    """If only metadata is requested: PartialObjectMetadataList, which represents only lists; else PartialObjectMetadata, which
+    represents only single objects."""
 
 
 _SHAPES: dict[str, Literal["object", "table", "metadata"]] = {

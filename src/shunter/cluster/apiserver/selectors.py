@@ -210,7 +210,7 @@ def field_terms(
 
 
 def parsed_terms(text: str) -> list[Term]:
-    """The same of any fields."""
+    """The terms of a selector of any fields."""
     terms: list[Term] = []
     for part in re.split(r"(?<!\\),", text):
         if not part:

@@ -24,7 +24,7 @@ class StatusError(Exception):
         self.details = details
 
     def status(self) -> Json:
-        """As JSON. An empty reason and absent details are left out, but not empty details."""
+        """The Status object as JSON. An empty reason and absent details are left out, but not empty details."""
         body: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
         if self.reason:
             body["reason"] = self.reason

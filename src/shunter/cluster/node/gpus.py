@@ -86,7 +86,7 @@ class Gpus:
         return sorted(index for index in set(chain.from_iterable(assigned.values())) if users[index])
 
     def of(self, uid: str, container: str) -> list[int]:
-        """Those of a container of a pod; empty when it asked for none."""
+        """The indexes of the GPUs of a pod's container; empty if it requested none."""
         return self._held.get(uid, {}).get(container, [])
 
     def free(self, uid: str) -> None:

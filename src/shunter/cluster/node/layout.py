@@ -55,7 +55,7 @@ class PodDirectory(NamedTuple):
         return self.path / "volumes" / name
 
     def attempt(self, container: str, number: int) -> Path:
-        """Of one run of a container; the first has number 0."""
+        """The directory of one run of a container; the first has number 0."""
         return self.path / "containers" / container / str(number)
 
     def attempts(self, container: str) -> list[int]:
@@ -121,11 +121,11 @@ class NodeDirectory(NamedTuple):
         return self.path / "pods"
 
     def pod(self, uid: str) -> PodDirectory:
-        """Of the pod with this uid, whether or not it is there."""
+        """The directory of the pod with this uid, whether or not it exists."""
         return PodDirectory(self.pods_directory / uid)
 
     def pods(self) -> list[PodDirectory]:
-        """Those of all pods that left a directory, in the order of their uids."""
+        """The directories of all pods that have one, in the order of their uids."""
         try:
             return [self.pod(uid) for uid in sorted(os.listdir(self.pods_directory))]
         except FileNotFoundError:

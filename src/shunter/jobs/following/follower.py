@@ -107,8 +107,9 @@ class JobFollower:
             self._display.close()
 
     async def run_until(self, deadline: float | None) -> JobEnd | None:
-        """As `run`, but returns at the deadline (on the loop's clock): None if the job has not ended. Before that the job is read
-        once more, and what keeps it from training; a job whose last logs are still being read has ended, too."""
+        """Follows the job as `run` does, but returns at the deadline (on the loop's clock): None if the job has not ended. Before
+        that the job is read once more, and what keeps it from training; a job whose last logs are still being read has ended,
+        too."""
         try:
             async with asyncio.timeout_at(deadline):
                 return await self.run()

@@ -28,7 +28,7 @@ RATE = "throughput"
 """The name of the series with the speed that a program prints; compared as a speed, not as a metric."""
 
 GROUP = 8
-"""Of so many older points at most three are kept when a series is thinned out."""
+"""The size of a group of older points, of which at most three are kept when a series is thinned out."""
 
 
 class MetricPattern(NamedTuple):

@@ -85,7 +85,7 @@ class Informer(Generic[T]):
         await self._synced.wait()
 
     async def wait_resolved(self) -> None:
-        """As `wait_synced`, but returns also when the server does not serve the kind."""
+        """Waits as `wait_synced` does, but also returns if the server does not serve the kind."""
         await self._known.wait()
 
     def refresh(self) -> None:

@@ -44,7 +44,7 @@ from shunter.kube.pods.log_lines import text_lines
 FIRST_BATCH = 4
 """Neighbours that are sent before it is known that any of them is accepted."""
 READ_LINES = 48
-"""Of a log: torchrun writes about thirty lines after the exception that ended its ranks."""
+"""The number of lines read from the end of a log: torchrun writes about thirty lines after the exception that ended its ranks."""
 LAST_LINES = 5
 LAST_WORDS = 500
 """Lines and characters of an event's last words: its message may have 1024."""

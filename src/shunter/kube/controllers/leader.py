@@ -53,7 +53,7 @@ class LeaderOptions:
 
 
 class LeaseSpec(Struct, frozen=True):
-    """That of a coordination.k8s.io/v1 Lease; without a holder, or with an empty one, the lease is free."""
+    """The spec of a coordination.k8s.io/v1 Lease; without a holder, or with an empty one, the lease is free."""
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None

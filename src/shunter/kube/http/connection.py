@@ -48,7 +48,7 @@ class Origin(NamedTuple):
 
     @property
     def quoted_host(self) -> str:
-        """As it stands before a colon and a port."""
+        """The host as written before a colon and a port."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
 

@@ -122,7 +122,7 @@ class WebSocketHandshake:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of the request."""
+        """The headers of the request."""
         return {
             "Connection": "Upgrade",
             "Upgrade": "websocket",

@@ -42,7 +42,7 @@ class LogPosition:
 
     def __init__(self) -> None:
         self.time = ""
-        """That of the last line, as it is written; empty where none was read."""
+        """The time of the last line, as written; empty if none was read."""
         self._texts: list[str] = []
         """Of the lines of that time."""
         self.read_again()

@@ -79,7 +79,7 @@ async def _send_stdin(socket: WebSocket, stdin: bytes) -> None:
 
 
 def exit_code(status: bytes) -> int:
-    """That of the Status with which a command ends; 0 for success. ApiError for one that could not be run."""
+    """The exit code in the Status with which a command ends; 0 for success. Raises ApiError if the command could not be run."""
     if not status:
         raise ConnectionProblem("the connection ended before the command did.")
     ended = msgspec.json.decode(status)

@@ -47,7 +47,7 @@ class TlsPolicy(NamedTuple):
 
     @property
     def ciphers(self) -> str:
-        """Of TLS 1.2, in OpenSSL's words; empty for the default. Those of TLS 1.3 cannot be chosen, as in Go."""
+        """The ciphers of TLS 1.2, by OpenSSL's names; empty for the default. Those of TLS 1.3 cannot be chosen, as in Go."""
         return ":".join(name for suite in self.cipher_suites if (name := _CIPHERS.get(suite)))
 
     @property

@@ -44,7 +44,7 @@ _REASONS = {403: "Forbidden", 409: "Conflict", 422: "Invalid", 500: "InternalErr
 
 
 class GroupVersionKind(Struct, frozen=True):
-    """That of `object` as it was sent here, which the API server may have converted; the core group is empty."""
+    """The kind of `object` as sent to the webhook, which the API server may have converted; the core group is empty."""
 
     group: str = ""
     version: str = ""
@@ -52,7 +52,7 @@ class GroupVersionKind(Struct, frozen=True):
 
 
 class GroupVersionResource(Struct, frozen=True):
-    """That by which the webhook was asked, in the version that it is registered for; the core group is empty."""
+    """The resource of the request, in the version that the webhook is registered for; the core group is empty."""
 
     group: str = ""
     version: str = ""

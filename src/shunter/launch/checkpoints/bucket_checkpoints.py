@@ -76,7 +76,7 @@ def saved_in_bucket(job: Json, url: str) -> tuple[list[SavedStep], str]:
 
 
 def server_variables(job: Json) -> Mapping[str, str]:
-    """Those of a job that name a server of one's own for S3, as far as no Secret holds them."""
+    """The environment variables of a job that name a custom S3 server, unless they are in a Secret."""
     endpoint = endpoint_of(job)
     return {ENDPOINT_VARIABLES[0]: endpoint} if endpoint else NONE
 

@@ -23,7 +23,7 @@ class CheckpointLocation(Struct, frozen=True):
     pod's own."""
 
     path: str
-    """As the pods read it: a directory, or a URL."""
+    """The path that pods use: a directory, or a URL."""
     directory: Path | None = None
     """On the machine of the embedded cluster."""
     claim: str = ""

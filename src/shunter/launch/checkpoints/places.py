@@ -14,7 +14,7 @@ from shunter.errors import InputError
 from shunter.launch.options import Checkpoints
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "az", "adl", "hdfs", "webhdfs", "lakefs", "oci", "oss", "tos")
-"""Of stores that programs write checkpoints to: s3 by s3torchconnector, the others by fsspec."""
+"""URL schemes of stores that programs write checkpoints to: s3 by s3torchconnector, the others by fsspec."""
 _WITHOUT_BUCKET = ("hdfs", "webhdfs")
 """hdfs:///path is a path of the cluster that the program's Hadoop is set up for."""
 _EXAMPLE = "Write s3://bucket/prefix."

@@ -158,7 +158,7 @@ class SavedCheckpoints(Struct, frozen=True):
     namespace: str
     job: str
     directory: str
-    """Of this machine, or a URL."""
+    """A directory on this machine, or a URL."""
     steps: Sequence[SavedStep]
     """The newest first."""
 

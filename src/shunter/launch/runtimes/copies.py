@@ -61,7 +61,7 @@ def job_runtime(runtime: Json, *, job: str, namespace: str) -> Json:
 
 
 def rerun_runtime(runtime: Json, job: str) -> Json:
-    """The same for another job: of a runtime that `job_runtime` made."""
+    """A copy for another job of a runtime that `job_runtime` created."""
     metadata = runtime["metadata"]
     again = job_runtime({"kind": TRAINING_RUNTIMES.kind, **runtime}, job=job, namespace=metadata["namespace"])
     again["metadata"]["annotations"] = {MADE_FROM: annotations_of(runtime)[MADE_FROM]}

@@ -64,8 +64,8 @@ class Group:
     plugin_placeholders: list[Json] = field(default_factory=list)
     """Variables that a plugin fills in and `environment` is made of: they must stand before it, or `$(NAME)` is left as it is."""
     explicit_environment: list[Json] = field(default_factory=list)
-    """The same with nothing left to a plugin: for the pod's other containers, and for a TrainJob of a shipped runtime,
-    less the names that v2 reserves."""
+    """The environment without use of a plugin: for the pod's other containers, and for a TrainJob of a shipped runtime, less the
+    names that v2 reserves."""
     changes: dict[str, Change] = field(default_factory=dict)
     """Fields of the training container (`command`, `args`) in place of the template's: a program that torchrun starts now."""
     container_names: dict[str, str] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Draft:
     jobset: Json = field(default_factory=dict)
     """The runtime's `template.spec` but replicatedJobs: policies of the whole JobSet."""
     jobset_annotations: dict[str, str] = field(default_factory=dict)
-    """Of the runtime's template: those that the JobSet gets."""
+    """The annotations in the runtime's template that the JobSet gets."""
     runtime: Json = field(default_factory=dict)
     """The rest of the runtime's spec: `podGroupPolicy`."""
     training_containers: dict[str, int] = field(default_factory=dict)

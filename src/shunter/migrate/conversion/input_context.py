@@ -21,7 +21,7 @@ class InputContext(msgspec.Struct, frozen=True):
     """What rules may look up. NOTHING is that of a job which is converted alone."""
 
     objects: Mapping[tuple[str, str, str], Json] = {}
-    """By kind, namespace ("" where the manifest names none) and name."""
+    """The objects by kind, namespace ("" if the manifest has none) and name."""
     job_kinds: Mapping[tuple[str, str], tuple[str, ...]] = {}
     """The v1 kinds of the jobs of one namespace (`applied_to`) and name, in the order of the input."""
     stems: Mapping[tuple[str, str], int] = {}

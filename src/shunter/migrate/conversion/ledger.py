@@ -35,7 +35,8 @@ class Row(NamedTuple):
 
 
 class Ledger:
-    """Of two rows about the same leaf the one with the longer path counts, of two with the same path the later one."""
+    """The rows about fields. Of two rows about the same leaf the one with the longer path counts, of two with the same path the
+    later one."""
 
     def __init__(self) -> None:
         self._rows: dict[Path, Row] = {}

@@ -38,7 +38,7 @@ class MPIOperatorSpec(MPIJobSpec, frozen=True):
 
 
 class MPIOperatorJob(Struct, frozen=True):
-    """As v1's MPIJob, with that spec."""
+    """An MPIJob with v1's types and mpi-operator's spec."""
 
     metadata: MPIJobMeta = MPIJobMeta()
     spec: MPIOperatorSpec = MPIOperatorSpec()
@@ -46,7 +46,7 @@ class MPIOperatorJob(Struct, frozen=True):
 
 
 class MPIOperator(MPI):
-    """As v1's MPI but for what mpi-operator does in another way; its API version is kubeflow.org/v2beta1."""
+    """The MPI framework of v1, except for what mpi-operator does differently; its API version is kubeflow.org/v2beta1."""
 
     info = MPI.info._replace(
         kind=KIND._replace(

@@ -36,7 +36,7 @@ class NewerField(NamedTuple):
 
 
 def newer_fields(spec: Any) -> Iterator[NewerField]:
-    """Those that a pod's spec says something in, whatever its types; an empty text is something: v2 refuses it."""
+    """The newer fields that a pod's spec sets, whatever their types; an empty string counts: v2 rejects it."""
     for path, since in SINCE.items():
         for found in _found(spec, path):
             yield NewerField(found, since)

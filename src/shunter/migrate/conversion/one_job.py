@@ -84,7 +84,7 @@ class Conversion(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def grade(self) -> Grade:
-        """That of the field which fares worst."""
+        """The worst grade of a field."""
         return worst([finding.topic.grade for finding in self.findings])
 
 

@@ -11,7 +11,7 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
 
 PREFIX = "migrate.shunter.dev/"
-"""Of every annotation that the migration writes."""
+"""The prefix of every annotation that the migration writes."""
 GENERATOR = "migrate.shunter.dev/generator"
 """Annotation on all that was converted, but not on TrainJobs in files: the tool and its version."""
 SOURCE = "migrate.shunter.dev/source"

@@ -130,7 +130,7 @@ def read(path: Path) -> tuple[Entry, ...]:
 
 
 def parsed(text: str, source: str) -> tuple[Entry, ...]:
-    """As `read`, of a text; errors call it `source`."""
+    """The entries of a text; errors call it `source`."""
     with loading(text, source) as loader:
         node = loader.get_single_node()
         value = loader.construct_document(node) if node is not None else {}

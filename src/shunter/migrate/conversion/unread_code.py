@@ -29,7 +29,7 @@ class UnreadCode(NamedTuple):
 
 
 def unread_code(templates: Iterable[Json]) -> UnreadCode:
-    """Of pods with these templates."""
+    """The code of pods with these templates that was not read."""
     images: list[str] = []
     volumes: list[str] = []
     fetches: list[str] = []
@@ -45,7 +45,7 @@ def unread_code(templates: Iterable[Json]) -> UnreadCode:
 
 
 def together(codes: Iterable[UnreadCode]) -> UnreadCode:
-    """That of several jobs, each once."""
+    """The unread code of several jobs, without duplicates."""
     parts = [*zip(*codes, strict=True)] or [(), (), ()]
     return UnreadCode(*(tuple(dict.fromkeys(one for part in same for one in part)) for same in parts))
 

@@ -82,7 +82,7 @@ class SimulatedCluster:
         self._objects.update(zip(todo, await asyncio.gather(*map(self._read, todo)), strict=True))
 
     async def get(self, ref: ObjectRef) -> Json | None:
-        """As simulated, else as first read. Raises the ApiError of that read."""
+        """The simulated object, else the one first read. Raises the ApiError of that read."""
         if ref not in self._objects:
             await self.load([ref])
         found = self._objects[ref]
@@ -91,7 +91,7 @@ class SimulatedCluster:
         return found
 
     async def train_jobs(self, namespace: str) -> Sequence[Json]:
-        """Those of the first list, as simulated, without deleted ones. Recreated ones are not added."""
+        """The TrainJobs of the first list, as simulated, without deleted ones. Recreated ones are not added."""
         if namespace not in self._lists:
             self._lists[namespace] = await self._present.train_jobs(namespace)
         found = []

@@ -44,7 +44,7 @@ class Item(Struct, frozen=True):
     namespace: str
     name: str
     sha256: str
-    """Of the job when it was planned; if it has changed since, nothing is done."""
+    """The digest of the job when it was planned; if it has changed since, nothing is done."""
     state: str
     job_class: JobClass = msgspec.field(name="class")
     action: Action
@@ -110,7 +110,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             raise InputError(f"plan: {item.title}: options: {error}.") from error
 
     def options_of_titles(self, titles: Iterable[str]) -> dict[str, Options]:
-        """The same by the titles of jobs; a job that is not in the plan has the plan's options."""
+        """The options by the titles of jobs; a job that is not in the plan has the plan's options."""
         items = {item.title: item for item in self.items}
         own = msgspec.structs.replace(self.options, suspend=True)
         return {title: self.options_of(items[title]) if title in items else own for title in titles}

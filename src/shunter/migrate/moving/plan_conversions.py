@@ -60,7 +60,7 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
 
 
 def sharing(plan: Plan, ready: Ready, found: Input) -> Ready:
-    """The same with shared runtimes, as in `convert`. A later run uses the runtimes that an earlier one created."""
+    """The conversions with shared runtimes, as in `convert`. A later run uses the runtimes that an earlier one created."""
     known = [runtime.value for runtime in found.runtimes]
     conversions = shared_by([*ready.conversions.values()], plan.options, known)
     return ready._replace(conversions=dict(zip(ready.conversions, conversions, strict=True)))

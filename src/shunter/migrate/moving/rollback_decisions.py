@@ -39,9 +39,9 @@ class Undo(NamedTuple):
     verdict: Verdict
     why: str
     uid: str = ""
-    """Of the object that is deleted or patched, or that an interrupted rollback recreated."""
+    """The uid of the object that is deleted or patched, or that an interrupted rollback recreated."""
     resource_version: str = ""
-    """Of the object that is deleted or patched, when it was read."""
+    """The resourceVersion of the object that is deleted or patched, when it was read."""
     body: Json = {}
     """The merge patch, or the object to recreate."""
     has_finished: bool = False

@@ -27,7 +27,7 @@ from shunter.migrate.paths import Path
 GENERATED = "xxxxx"
 """Stands for the characters by which the API server completes a generateName."""
 NAMESPACE = "default"
-"""Of objects that name none."""
+"""The namespace of objects without one."""
 
 
 class RefusedError(InputError):

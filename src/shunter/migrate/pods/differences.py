@@ -62,7 +62,7 @@ class Matched:
     v2: V2
     pairs: tuple[Pair, ...]
     facts: tuple[tuple[Facts, Facts], ...]
-    """Of each pair; empty for a pod that is not there."""
+    """The facts of each pair; empty for a missing pod."""
     hosts: tuple[Hosts, Hosts]
 
     def differences(self) -> Iterator[Difference]:

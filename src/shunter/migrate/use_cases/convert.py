@@ -113,8 +113,8 @@ def converted(
     entries: Sequence[Entry] = (),
     progress: Progress = silent,
 ) -> ConvertedTree:
-    """The same for an input that was already read. `named` are its files and directories, `faults` the findings from reading it;
-    `entries` are those of a `migration.yaml`."""
+    """The conversion of an input that was already read. `named` are its files and directories, `faults` the findings from reading
+    it; `entries` are those of a `migration.yaml`."""
     today = datetime.now(UTC).date()
     is_one_stream = output_dir is None and not in_place
     with progress("converting", len(given.convertible)) as advance:

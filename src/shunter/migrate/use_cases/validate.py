@@ -79,7 +79,7 @@ def provable(
 
 
 def in_place_of_ours(found: Provable, objects: Sequence[Json], unreadable: Sequence[Finding] = ()) -> Provable:
-    """The same with TrainJobs and runtimes that others wrote instead of our results; a job without one gets a finding."""
+    """Replaces our results by TrainJobs and runtimes that others wrote; a job without one gets a finding."""
     if len(found.conversions) == 1:
         try:
             conversions = [with_existing(conversion, list(objects)) for conversion in found.conversions]

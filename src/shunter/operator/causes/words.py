@@ -20,7 +20,7 @@ class Cause(NamedTuple):
     rest: str = ""
     """How many pods have another cause."""
     rank: int | None = None
-    """Of a job that failed: the rank that failed first."""
+    """The rank that failed first, if the job failed."""
 
     @property
     def short(self) -> str:

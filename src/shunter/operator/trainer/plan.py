@@ -61,7 +61,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: ConfigMap | None = None
     jobset: LiveJobSet | None = None
     jobs: tuple[JobOfSet, ...] = ()
-    """Those that the JobSet controls."""
+    """The Jobs that the JobSet controls."""
     failed_pods: tuple[Pod, ...] = ()
     """Pods of the job in which something failed."""
     companions: Mapping[Companion, Present] = {}

@@ -54,9 +54,9 @@ class AdmissionContext(NamedTuple):
     template: Json
     """The runtime's, with the job's patches merged."""
     missing_priority_classes: Mapping[str, str]
-    """Of the PriorityClasses that `priority_classes` names, those that are not there, and what the API server said."""
+    """The missing PriorityClasses among those that `priority_classes` names, with the API server's message."""
     missing_fields: Collection[ForeignField] = ()
-    """Of the fields that `foreign_fields` names, those that the cluster is known not to have."""
+    """The fields among those that `foreign_fields` names that the cluster is known not to have."""
 
 
 class Plugin:

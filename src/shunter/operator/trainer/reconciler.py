@@ -94,11 +94,11 @@ class TrainJobReconciler:
         )
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
-        """By `trainer.plan.plan`."""
+        """Returns the plan of `trainer.plan.plan`."""
         return plan(observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """By `trainer.plan.plan_failure`."""
+        """Returns the plan of `trainer.plan.plan_failure`."""
         return plan_failure(observed, failure, now)
 
     def waiting_for(self, resource: Resource) -> Callable[[Runtime], Iterable[Key]]:

@@ -106,9 +106,9 @@ class Facts(NamedTuple):
     """What admission knows of the cluster beside job and runtime."""
 
     missing_priority_classes: Mapping[str, str] = {}
-    """Of those that `priority_classes` names, and what the API server said."""
+    """The missing PriorityClasses that `priority_classes` names, with the API server's message."""
     missing_fields: Collection[ForeignField] = ()
-    """Of those that `foreign_fields` names."""
+    """The missing fields among those that `foreign_fields` names."""
 
 
 NO_FACTS = Facts()

@@ -12,7 +12,7 @@ AMOUNTS = ("limits", "requests")
 
 
 def canonical_resources(resources: Json) -> Json:
-    """The same with quantities in the form in which Kubernetes writes them back."""
+    """The resources with quantities in canonical form, as Kubernetes returns them."""
     return {
         field: {name: canonical_resource(quantity) for name, quantity in value.items()} if field in AMOUNTS and value else value
         for field, value in resources.items()

@@ -28,7 +28,7 @@ class RuntimeSpec(NamedTuple):
     policy: MLPolicy | None
     pod_groups: PodGroupPolicy | None
     template: Json
-    """As it is written."""
+    """The template as written."""
 
 
 def runtime_spec(runtime: Json) -> RuntimeSpec:

@@ -51,7 +51,7 @@ class _CountedTemplate(Struct, frozen=True):
 
 
 class LiveReplicatedJob(Struct, frozen=True):
-    """Of a JobSet's replicated job: how many pods each of its Jobs has."""
+    """A replicated job of a JobSet: how many pods each of its Jobs has."""
 
     name: str = ""
     template: _CountedTemplate = _CountedTemplate()

@@ -22,8 +22,9 @@ def with_new_failures(job: AnyJob, children: Children, progress: Progress) -> Pr
 
 
 def with_late_failures(job: AnyJob, children: Children, progress: Progress) -> Progress:
-    """As `with_new_failures`, for a job that has failed. Pod states arrive in any order, so the job may have failed because of a
-    rank that lost its peer before the peer's failure was seen. What ends long after the job, or by a deletion, does not count."""
+    """The progress with late failures recorded, as by `with_new_failures`, for a job that has failed. Pod states arrive in any
+    order, so the job may have failed because of a rank that lost its peer before the peer's failure was seen. What ends long
+    after the job, or by a deletion, does not count."""
     ended = job.status.completion_time
     if ended is None:
         return progress

@@ -26,12 +26,12 @@ def job_labels(job: AnyJob) -> dict[str, str]:
 
 
 def replica_type_labels(job: AnyJob, replica_type: str) -> dict[str, str]:
-    """Those of the job, and the role in lower case."""
+    """The labels of the job, and the role in lower case."""
     return {**job_labels(job), REPLICA_TYPE: replica_type.lower()}
 
 
 def replica_labels(job: AnyJob, replica_type: str, index: int) -> dict[str, str]:
-    """Those of the role, and the index. The label job-role of a master is not among them."""
+    """The labels of the role, and the index, without the label job-role of a master."""
     return {**replica_type_labels(job, replica_type), REPLICA_INDEX: str(index)}
 
 

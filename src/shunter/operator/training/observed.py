@@ -31,4 +31,4 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """None when the operator schedules no gangs."""
     autoscaler: Autoscaler | None = None
     kept: Mapping[Resource, Any] = {}
-    """Those of the objects that the framework keeps for the job (`Framework.extra_object_names`) whose names are taken, by any owner."""
+    """The existing objects with the names of `Framework.extra_object_names`, whoever owns them."""

@@ -44,7 +44,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def conditions(self) -> Conditions:
-        """As the plan has them by now; the last one is the job's state."""
+        """The conditions in the plan so far; the last one is the job's state."""
         return self.status.conditions
 
     @property

@@ -130,11 +130,11 @@ class TrainingReconciler:
         return msgspec.structs.replace(job, run_policy=policy)
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
-        """By `training.plan.plan`, which gets the kind's framework."""
+        """Returns the plan of `training.plan.plan`, which gets the kind's framework."""
         return plan(self._framework, observed, now)
 
     def plan_failure(self, observed: Observed, failure: Failure, now: datetime) -> Plan:
-        """By `training.plan.plan_failure`, which gets the kind's framework."""
+        """Returns the plan of `training.plan.plan_failure`, which gets the kind's framework."""
         return plan_failure(self._framework, observed, failure, now)
 
 

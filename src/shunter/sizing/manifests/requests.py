@@ -10,7 +10,7 @@ from shunter.fabrics.settings import EFA_RESOURCE
 from shunter.sizing.fits import MachineChoice
 
 SHARE: Final = 0.9
-"""Of what a node offers; the rest is for the pods of daemon sets."""
+"""The share of a node's resources that is requested; the rest is for the pods of daemon sets."""
 
 
 def pod_resources(choice: MachineChoice) -> Json:

@@ -33,7 +33,7 @@ SuffixOption = Annotated[str, typer.Option("--suffix", help="Suffix of the names
 
 
 class ConversionOptions(NamedTuple):
-    """Of a job. `meaning` reads them."""
+    """The options for the conversion of a job. `meaning` reads them."""
 
     accept: Annotated[
         list[str] | None,

@@ -35,7 +35,7 @@ class Attributes:
     """Converts a document of the resource to that kind."""
 
     def labels(self, document: Json | None) -> list[Json]:
-        """Those of the new and of the old object, as far as there are any: object selectors look at both. A Scale has none."""
+        """The labels of the new and of the old object, if they exist: object selectors match either. A Scale has none."""
         shown = [self.view(version) for version in (document, self.old) if version is not None]
         return [(version.get("metadata") or {}).get("labels") or {} for version in shown]
 

@@ -71,7 +71,7 @@ class BoundPolicies:
         self._compiled: list[Bound] | None = None
 
     def concerning(self, attributes: Attributes, document: Json | None) -> list[Bound]:
-        """Those that apply to the write. None is about policies and webhook configurations."""
+        """The bound policies that apply to the write. None applies to policies and webhook configurations."""
         bound = self._bound()
         if not bound or attributes.resource.group == VALIDATING_POLICIES.group:
             return []

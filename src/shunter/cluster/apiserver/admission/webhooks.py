@@ -100,9 +100,9 @@ class Webhooks:
         self._calls.close()
 
     def mutating(self, attributes: Attributes, document: Json | None) -> list[Webhook]:
-        """Those to ask about a write, in the order in which they are asked: configurations by name, webhooks as they stand there.
-        Match conditions are not looked at yet. About webhook configurations and admission policies none is asked: no webhook can
-        prevent its own removal."""
+        """The webhooks to call for a write, in order: configurations by name, webhooks as listed there. Match conditions are
+        not evaluated yet. About webhook configurations and admission policies none is asked: no webhook can prevent its own
+        removal."""
         return self._concerned(self._mutating, attributes, document)
 
     def validates(self, attributes: Attributes, document: Json | None) -> bool:

@@ -83,7 +83,7 @@ class Authorizer:
         return None if self.decision(call.user, action).allowed else forbidden(call.user, action)
 
     def refusal_of_path(self, user: User, path: str, method: str) -> StatusError | None:
-        """The same for a path that is not a resource."""
+        """The error if the user may not access a path that is not a resource; None if allowed."""
         action = Action(method.lower(), path=path)
         return None if self.decision(user, action).allowed else forbidden(user, action)
 

@@ -19,7 +19,7 @@ _CPU_TARGET = 80
 
 
 def kind() -> Kind:
-    """Of `autoscaling/v2`. One without metrics aims at 80% of the CPU that is requested."""
+    """The HorizontalPodAutoscaler of `autoscaling/v2`. One without metrics aims at 80% of the CPU that is requested."""
     return typed(
         HORIZONTAL_POD_AUTOSCALERS,
         short_names=("hpa",),

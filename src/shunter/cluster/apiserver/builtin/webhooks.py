@@ -98,8 +98,8 @@ def _webhook_errors(webhook: Json, field: str) -> list[FieldError]:
 
 
 def rule_errors(rule: Json, field: str) -> list[FieldError]:
-    """Of a rule whose scope is filled in already; admission policies have such rules too. In operations, groups and versions `*`
-    stands alone."""
+    """The errors of a rule whose scope has been defaulted; admission policies have such rules too. In operations, groups and
+    versions `*` stands alone."""
     errors: list[FieldError] = []
     operations = rule.get("operations", [])
     if not operations:

@@ -47,7 +47,7 @@ def text(name: str, cell: Source, absent: Any = "", *, type: str = "string", for
 
 
 def wide(name: str, cell: Source, absent: Any = "") -> Shown:
-    """As `text`, in a column that only `-o wide` shows."""
+    """A cell as from `text`, in a column that only `-o wide` shows."""
     return text(name, cell, absent, priority=1)
 
 

@@ -78,5 +78,5 @@ def partial(document: Json, version: str) -> Json:
 
 
 def partial_json(metadata: bytes, version: str) -> bytes:
-    """As `partial`, put together from the JSON of the metadata."""
+    """The JSON of `partial`, built from the JSON of the metadata."""
     return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":%b}' % (version.encode(), metadata)

@@ -67,7 +67,7 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "duration": _or_text(_duration_of),
     "byte": _or_text(base64.b64decode),
 }
-"""By the format in a schema: what its texts are to expressions."""
+"""The function that converts a string to its CEL value, by the schema's format."""
 
 
 def passed(value: Any) -> Any:

@@ -27,7 +27,7 @@ def check(value: Any, text: bytes) -> None:
 
 
 def check_aliased(value: Any) -> None:
-    """The same for a value read from YAML, where aliases may repeat a node in many places, even inside itself."""
+    """Checks the nesting of a value read from YAML, where aliases may repeat a node in many places, even inside itself."""
     level, depth, seen = [value], 0, 0
     while level:
         depth += 1

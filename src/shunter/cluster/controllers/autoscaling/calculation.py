@@ -23,7 +23,7 @@ TOLERANCE = 0.1
 
 
 class Tolerances(NamedTuple):
-    """By what part use may be off its target without consequence."""
+    """The fractions by which usage may differ from its target without scaling."""
 
     down: float = TOLERANCE
     up: float = TOLERANCE

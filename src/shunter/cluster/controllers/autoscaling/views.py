@@ -54,8 +54,8 @@ class AutoscalerSpec(Struct, frozen=True):
 
 
 class AutoscalerStatus(Struct, frozen=True):
-    """As it was stored last. `desired_replicas` is what was desired after all limits, `last_scale_time` when the replicas of the
-    target were changed last."""
+    """The stored status. `desired_replicas` is the number desired after all limits, `last_scale_time` when the replicas of the
+    target were last changed."""
 
     current_replicas: int = 0
     desired_replicas: int = 0

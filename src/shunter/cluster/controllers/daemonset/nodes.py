@@ -22,8 +22,9 @@ class Place(NamedTuple):
 
 
 def place(daemon_set: DaemonSet, node: Node) -> Place:
-    """By name, node selector, required affinity and tolerations of the template, as kube-controller-manager decides; free room
-    does not matter. With an untolerated NoSchedule taint no pod comes, but one that is there may stay."""
+    """Whether the node gets and keeps a pod, from name, node selector, required affinity and tolerations of the template, as
+    kube-controller-manager decides; free room does not matter. With an untolerated NoSchedule taint no pod comes, but one that is
+    there may stay."""
     spec = with_tolerations(daemon_set.spec.template.get("spec") or {})
     pod = SchedulablePod(metadata=ObjectMeta(), spec=msgspec.convert(spec, PodSpec))
     named = pod.spec.node_name

@@ -56,7 +56,7 @@ def versions(deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> Vers
 
 
 def active(replica_sets: Iterable[ReplicaSet]) -> tuple[ReplicaSet, ...]:
-    """Those that are to have pods."""
+    """The ReplicaSets that should have pods."""
     return tuple(one for one in replica_sets if one.spec.replicas > 0)
 
 

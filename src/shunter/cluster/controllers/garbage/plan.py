@@ -28,7 +28,7 @@ class OwnerState(Enum):
     DELETING = "deleting"
     """Being deleted in the foreground: it waits for its dependents."""
     UNRESOLVABLE = "unresolvable"
-    """Of a kind that is not served, or namespaced where the dependent is not: nothing may be concluded."""
+    """The owner's kind is not served, or is namespaced while the dependent is not: nothing may be concluded."""
 
 
 class Member(NamedTuple):

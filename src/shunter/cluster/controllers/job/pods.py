@@ -114,7 +114,7 @@ def index_failures(pod: Pod) -> int:
 
 
 def all_index_failures(pod: Pod) -> int:
-    """As index_failures, with those that a podFailurePolicy ignored."""
+    """The failures as index_failures counts them, plus those that a podFailurePolicy ignored."""
     return _count(pod, INDEX_FAILURE_COUNT) + _count(pod, INDEX_IGNORED_FAILURE_COUNT)
 
 

@@ -19,7 +19,7 @@ def job_name(jobset: JobSet, replicated_job: str, index: int) -> str:
 
 
 def job_names(jobset: JobSet) -> list[str]:
-    """Of all its Jobs, in the order of the replicated jobs."""
+    """The names of all its Jobs, in the order of the replicated jobs."""
     return [job_name(jobset, job.name, index) for job in jobset.spec.replicated_jobs for index in range(job.replicas)]
 
 

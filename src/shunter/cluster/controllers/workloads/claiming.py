@@ -42,7 +42,7 @@ class Owner(NamedTuple):
 
 
 def controlled(owner: Owner, objects: Iterable[T]) -> tuple[T, ...]:
-    """Those that the owner controls."""
+    """The objects that the owner controls."""
     return tuple(obj for obj in objects if owner.controls(obj))
 
 

@@ -23,7 +23,7 @@ class Selecting(Object, Protocol):
 
     @property
     def spec(self) -> _Spec:
-        """Of it only the selector is read."""
+        """The spec, of which only the selector is read."""
 
 
 T = TypeVar("T", bound=Object)
@@ -47,5 +47,5 @@ OWNER_INDEXES: Mapping[str, Index[Object]] = {CONTROLLER_UID: by_controller_uid,
 
 
 def controlled_or_free(objects: Store[T], owner_uid: str, namespace: str) -> tuple[T, ...]:
-    """Those that the owner controls, then those of the namespace that nothing controls. The store has OWNER_INDEXES."""
+    """The objects that the owner controls, then those of the namespace without a controller. The store has OWNER_INDEXES."""
     return (*objects.by_index(CONTROLLER_UID, owner_uid), *objects.by_index(UNCONTROLLED, namespace))

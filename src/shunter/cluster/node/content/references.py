@@ -122,8 +122,8 @@ def names_sources(container: Json) -> bool:
 
 
 def token_key(projection: Json) -> TokenKey:
-    """Of a serviceAccountToken projection: an empty audience is the API server's own, and a token is for 3600 seconds unless it
-    says otherwise."""
+    """The key of the token of a serviceAccountToken projection: an empty audience is the API server's own, and a token is for
+    3600 seconds unless it says otherwise."""
     return TokenKey(projection.get("audience", ""), projection.get("expirationSeconds") or 3600)
 
 

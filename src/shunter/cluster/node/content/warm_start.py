@@ -18,7 +18,7 @@ from shunter.cluster.node.content import images
 from shunter.cluster.node.launch.executable import candidates
 
 ANNOTATION = "shunter.dev/warm"
-"""Of a pod: the modules, with commas between them, that its containers need not import again; empty for none."""
+"""Annotation of a pod: the modules, comma-separated, that its containers need not import again; empty for none."""
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _INTERPRETER = re.compile(r"python(3(\.\d+)?)?")
 _READ_ON_IMPORT = re.compile(
@@ -41,7 +41,7 @@ class Interpreter(NamedTuple):
     """What a warm parent is started as."""
 
     path: str
-    """Of this machine."""
+    """A path on this machine."""
     environment: tuple[tuple[str, str], ...]
     """The variables that something may read on import."""
 

@@ -94,7 +94,7 @@ def set_namespace(path: str) -> None:
 
 
 def pivot_root(new_root: str, put_old: str) -> None:
-    """As pivot_root(2): `new_root` becomes the root directory, and the old one is mounted at `put_old`. Raises OSError, and
+    """Calls pivot_root(2): `new_root` becomes the root directory, and the old one is mounted at `put_old`. Raises OSError, and
     KeyError on a processor whose number of the system call is not known here."""
     number = _PIVOT_ROOT[platform.machine()]
     _check(_libc.syscall(ctypes.c_long(number), os.fsencode(new_root), os.fsencode(put_old)), new_root)

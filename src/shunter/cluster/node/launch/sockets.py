@@ -9,8 +9,8 @@ from shunter.cluster.node.launch import linux
 
 
 def open_sockets(request: dict[str, Any]) -> list[socket.socket]:
-    """By `role`: a UDP and a TCP socket for the `name server`, a `listener`, or a `client` that is connected to address and port
-    within `timeout` seconds."""
+    """The sockets for the `role`: a UDP and a TCP socket for the `name server`, a `listener`, or a `client` that is connected to
+    address and port within `timeout` seconds."""
     target = (request["address"], request["port"])
     match request["role"]:
         case "name server":

@@ -38,7 +38,7 @@ class StandardStreams:
 
     @property
     def container_ends(self) -> tuple[int, int, int]:
-        """Of pipes: what `take_pipes` takes in another process that gets them; -1 where it reads nothing."""
+        """The pipe ends that `take_pipes` takes in the process that receives them; -1 if it reads nothing."""
         return self._container_ends
 
     def keep(self) -> None:

@@ -125,7 +125,7 @@ def prepare(program: Program, own: dict[str, str], modules: Iterable[str]) -> No
     run_module = vars(runpy)["_run_module_as_main"]  # what `python -m` calls
 
     class LastStep:
-        """Of the program's call from C: its last argument, NULL. Converting it is the last that Python does before."""
+        """The last argument, NULL, of the C call that starts the program. Converting it is the last that Python does before."""
 
         @staticmethod
         def from_param(_: object) -> None:

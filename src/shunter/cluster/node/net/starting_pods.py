@@ -25,7 +25,8 @@ class _StartingPod(NamedTuple):
 
 
 class StartingPods:
-    """By address, until something listens in them, they are removed, or STARTING_SECONDS are over. Owns their sockets."""
+    """Starting pods by address, until something listens in them, they are removed, or STARTING_SECONDS have passed. Owns their
+    sockets."""
 
     def __init__(self) -> None:
         self._pods: dict[str, _StartingPod] = {}

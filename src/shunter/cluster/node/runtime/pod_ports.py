@@ -28,7 +28,7 @@ class PortTable:
         self._last_pods: set[PodKey] = set()
 
     def port(self, pod: PodKey, port: int) -> int:
-        """The same answer for the same pod and port until `keep` drops the pod."""
+        """The port of the machine for a port of a pod, the same for the same pod and port until `keep` drops the pod."""
         known = self._ports.get((pod, port))
         if known is not None:
             return known

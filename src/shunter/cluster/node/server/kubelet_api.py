@@ -53,7 +53,7 @@ class Logs(Protocol):
     """Finds logs; raises LogUnavailableError."""
 
     def container_log(self, namespace: str, pod: str, container: str, *, previous: bool) -> ContainerLog:
-        """Of a container's newest run, or with `previous` of the run before it. Raises LogUnavailableError."""
+        """The log of a container's newest run, or with `previous` of the run before it. Raises LogUnavailableError."""
 
 
 class KubeletServer:

@@ -31,7 +31,7 @@ class CommandOptions(NamedTuple):
 
     @property
     def streams(self) -> list[str]:
-        """Those that are wanted, by name: stdin, stdout, stderr, in this order."""
+        """The names of the requested streams: stdin, stdout, stderr, in this order."""
         return [name for name in ("stdin", "stdout", "stderr") if getattr(self, name)]
 
 

@@ -20,9 +20,9 @@ _NAME = re.compile(r"PersistentVolumeClaim (\S+) does not exist")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of blocked pods and the claims: which claim is missing, or has no volume yet, with its phase and storage
-    class. No verdict about a claim that exists by now; only likely if claims could not be read. Never why a claim is not
-    bound."""
+    """Verdicts based on the causes of blocked pods and the claims: which claim is missing, or has no volume yet, with its phase
+    and storage class. No verdict about a claim that exists by now; only likely if claims could not be read. Never why a claim is
+    not bound."""
     missing = [
         _verified(case, one) for one in of_blocked_pods(case, "K01", "CANNOT START", ("MissingClaim",), state="not scheduled")
     ]

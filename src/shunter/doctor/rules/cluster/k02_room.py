@@ -26,8 +26,8 @@ MOST_HOLDERS = 3
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the scheduler's message, the allocatable of nodes and the requests of other pods: which pods hold the resource. By the
-    scheduler's message alone if nodes were not read. Never that waiting helps if no node is large enough."""
+    """Verdicts based on the scheduler's message, the allocatable of nodes and the requests of other pods: which pods hold the
+    resource. By the scheduler's message alone if nodes were not read. Never that waiting helps if no node is large enough."""
     found = of_blocked_pods(case, "K02", "CANNOT BE PLACED", ("Unschedulable",), state="not scheduled")
     return [_with_room(case, verdict) for verdict in found]
 

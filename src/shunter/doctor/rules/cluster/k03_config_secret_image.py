@@ -14,8 +14,8 @@ WORDS = ("MissingConfigMap", "MissingSecret", "ImagePull", "ConfigError", "Volum
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of blocked pods, one verdict for each text: what is missing or cannot be mounted. Not why a registry
-    refuses."""
+    """Verdicts based on the causes of blocked pods, one verdict for each text: what is missing or cannot be mounted. Not why a
+    registry refuses."""
     return of_blocked_pods(case, "K03", "CANNOT START", WORDS, state="not started")
 
 

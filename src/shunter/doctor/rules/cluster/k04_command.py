@@ -16,8 +16,8 @@ CODES = {126: "cannot be executed", 127: "was not found", 128: "cannot be starte
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By containers that cannot start, and failures with a runtime's reason or exit code 126, 127 or 128. Names the command only
-    if the runtime's message, or the last lines of the log, do."""
+    """Verdicts based on containers that cannot start, and failures with a runtime's reason or exit code 126, 127 or 128. Names
+    the command only if the runtime's message, or the last lines of the log, do."""
     live = of_blocked_pods(case, "K04", "CANNOT START", ("StartError",), state="not started")
     groups = grouped_by((ending for ending in case.failures if ending.reason in REASONS or ending.exit_code in CODES), _text)
     ended = [

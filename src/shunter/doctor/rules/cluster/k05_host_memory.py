@@ -17,7 +17,8 @@ REASON = "OOMKilled"
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the reason OOMKilled alone: one verdict for each memory limit that containers exceeded. Never which process used it."""
+    """Verdicts based on the reason OOMKilled alone: one verdict for each memory limit that containers exceeded. Never which
+    process used it."""
     groups = grouped_by((ending for ending in case.failures if ending.reason == REASON), lambda ending: _limit(case, ending))
     return [_verdict(limit, ones) for limit, ones in groups.items()]
 

@@ -24,8 +24,8 @@ REMEDY = "Mount an emptyDir with medium Memory at /dev/shm; it counts against li
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the last message of torch, NCCL or Python, exit code 135, and the mounts at /dev/shm. Certain only if a message says so;
-    only possible if none does and a volume is mounted there."""
+    """Verdicts based on the last message of torch, NCCL or Python, exit code 135, and the mounts at /dev/shm. Certain only if a
+    message says so; only possible if none does and a volume is mounted there."""
     groups: dict[tuple[bool, bool], list[Ending]] = {}
     for ending in case.reasons:
         says_so = lacks_shared_memory(ending)

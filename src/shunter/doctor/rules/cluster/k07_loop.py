@@ -18,7 +18,7 @@ from shunter.operator.overview import limits
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By restarts and replaced pods that failed: who fails repeatedly, ranks first."""
+    """Verdicts based on restarts and replaced pods that failed: who fails repeatedly, ranks first."""
     loops = _loops(case)
     if not loops:
         return []

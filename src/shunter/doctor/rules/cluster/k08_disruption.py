@@ -65,8 +65,8 @@ class Disruption(Struct, frozen=True):
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By pods, events and nodes: which pods were evicted, preempted or deleted, or lost their node, one verdict for each way.
-    None for a job that has succeeded or runs in full."""
+    """Verdicts based on pods, events and nodes: which pods were evicted, preempted or deleted, or lost their node, one verdict
+    for each way. None for a job that has succeeded or runs in full."""
     if case.overview.state == "Succeeded" or (case.runs_in_full and not case.overview.is_finished):
         return []
     found = grouped_by([*_of_pods(case), *_of_events(case), *_of_nodes(case)], lambda one: one.pod)

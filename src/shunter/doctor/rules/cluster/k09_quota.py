@@ -9,7 +9,7 @@ from shunter.doctor.verdicts import Verdict
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the cause of the job as a whole: at most one verdict, in the server's words."""
+    """Verdicts based on the cause of the job as a whole: at most one verdict, in the server's words."""
     return of_job(case, "K09", "CANNOT START", ("QuotaExceeded",))
 
 

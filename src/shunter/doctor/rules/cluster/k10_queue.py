@@ -21,7 +21,8 @@ WORDS = (
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of pods that wait for their gang, else by that of the job in its queue. Never that gangs block each other."""
+    """Verdicts based on the causes of pods that wait for their gang, else by that of the job in its queue. Never that gangs block
+    each other."""
     gang = of_blocked_pods(case, "K10", "WAITS FOR ITS GANG", ("WaitingForGang",), state="not scheduled")
     title = "WAITS FOR ITS GANG" if case.cause is not None and case.cause.word == "WaitingForGang" else "WAITS IN A QUEUE"
     return gang or of_job(case, "K10", title, WORDS)

@@ -16,8 +16,8 @@ WAITING_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By init containers of the operator that wait for the master's name. Only possible, and none if a pod is blocked, a
-    container failed or another pod runs. Never that DNS is broken."""
+    """Verdicts based on init containers of the operator that wait for the master's name. Only possible, and none if a pod is
+    blocked, a container failed or another pod runs. Never that DNS is broken."""
     if case.overview.is_finished or case.blocked_pods or case.failures:
         return []
     waiting = [pod["metadata"]["name"] for pod in case.pods if _waits(pod)]

@@ -14,8 +14,8 @@ OTHERS = frozenset({*k10_queue.WORDS, *k13_peers.WORDS, *k14_node.WORDS, *k15_st
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the cause of the job as a whole, in the words of the server or of a condition, if no other rule reports it. None if
-    single pods are blocked."""
+    """Verdicts based on the cause of the job as a whole, in the words of the server or of a condition, if no other rule reports
+    it. None if single pods are blocked."""
     cause = case.cause
     return [] if cause is None or cause.word in OTHERS else of_job(case, "K12", "CANNOT START", (cause.word,))
 

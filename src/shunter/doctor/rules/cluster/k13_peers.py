@@ -14,8 +14,8 @@ WORDS = ("PeersSucceeded",)
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By pods that have succeeded while others still run. Only likely: it is unknown whether those wait for their peers. None if
-    stacks show why they run on (H05)."""
+    """Verdicts based on pods that have succeeded while others still run. Only likely: it is unknown whether those wait for their
+    peers. None if stacks show why they run on (H05)."""
     ranks = group(case)
     if ranks is not None and any(rank.is_same and has_ended(rank) for rank in ranks.ranks):
         return []

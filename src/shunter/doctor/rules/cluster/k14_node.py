@@ -11,7 +11,8 @@ WORDS = ("SchedulingGated", "NoScheduler", "NodeNotResponding", "PodSandbox")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the causes of blocked pods, one verdict for each text. Not whether the scheduler or node will come back."""
+    """Verdicts based on the causes of blocked pods, one verdict for each text. Not whether the scheduler or node will come
+    back."""
     return of_blocked_pods(case, "K14", "NOT STARTED", WORDS, state="not started")
 
 

@@ -11,7 +11,7 @@ WORDS = ("Suspended", "ScaleInterrupted", "ManagedByOther", "Deleting")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the cause of the job as a whole: what stops it on purpose."""
+    """Verdicts based on the cause of the job as a whole: what stops it on purpose."""
     return of_job(case, "K15", "NOT MEANT TO RUN", WORDS)
 
 

@@ -22,8 +22,8 @@ KILL, ILLEGAL_INSTRUCTION = 137, 132
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the exception, signal or refusal with which containers ended that are no victims, one verdict for each way. Only
-    possible if nothing but an exit code is known."""
+    """Verdicts based on the exception, signal or refusal with which containers ended that are no victims, one verdict for each
+    way. Only possible if nothing but an exit code is known."""
     groups = grouped_by(case.reasons, _how)
     return [_verdict(case, how, ones) for how, ones in groups.items()]
 

@@ -16,7 +16,8 @@ _OPERATION = re.compile(r"OpType=(\w+)(?:, TensorShape=(\[[^\]]*\]))?(?:, Tensor
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By torch's own message in the errors of failed ranks: which ranks called what. Not which of them is right."""
+    """Verdicts based on torch's own message in the errors of failed ranks: which ranks called what. Not which of them is
+    right."""
     found = matching(case, _TEXT)
     if not found:
         return []

@@ -13,8 +13,8 @@ _TEXT = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d+) vs (\d+)|Receive
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By gloo's message in the errors of failed ranks: that sizes differ, with both in bytes if it has them. Not which is
-    wrong."""
+    """Verdicts based on gloo's message in the errors of failed ranks: that sizes differ, with both in bytes if it has them. Not
+    which is wrong."""
     found = matching(case, _TEXT)
     if not found:
         return []

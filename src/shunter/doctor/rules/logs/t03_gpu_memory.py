@@ -15,8 +15,8 @@ _TRIED = re.compile(r"Tried to allocate ([\d.]+ [KMG]iB)")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By torch's message in the errors of failed ranks: which ran out of memory, and the amounts of the first. Never that memory
-    leaks."""
+    """Verdicts based on torch's message in the errors of failed ranks: which ran out of memory, and the amounts of the first.
+    Never that memory leaks."""
     found = matching(case, _TEXT)
     if not found:
         return []

@@ -29,8 +29,8 @@ _OF_THE_PROGRAM = (
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By resolver errors that ended ranks, with the host name if the error has it. Only likely: neither DNS nor the job's
-    Services are checked."""
+    """Verdicts based on resolver errors that ended ranks, with the host name if the error has it. Only likely: neither DNS nor
+    the job's Services are checked."""
     found = matching(case, _TEXT)
     if not found:
         return []

@@ -19,7 +19,8 @@ KEYS = re.compile(r"wait timeout after \d+ms, keys: (\S*/(\d+))\b")
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By `n/m clients joined` in the errors of failed ranks: how many are missing. None if a rank could not connect (T07)."""
+    """Verdicts based on `n/m clients joined` in the errors of failed ranks: how many are missing. None if a rank could not
+    connect (T07)."""
     found = [(ending, match) for ending, match in matching(case, JOINED) if int(match[1]) < int(match[2])]
     if not found or matching(case, CLIENT):
         return []

@@ -15,8 +15,8 @@ from shunter.doctor.verdicts import Verdict
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the store keys that failed ranks waited for: the one rank that all ranks, two or more, waited for. Never which pod has
-    the wrong rank."""
+    """Verdicts based on the store keys that failed ranks waited for: the one rank that all ranks, two or more, waited for. Never
+    which pod has the wrong rank."""
     found = matching(case, KEYS)
     absent = {int(match[2]) for _, match in found}
     ranks = {rank for ending, _ in found for rank in ending.ranks}

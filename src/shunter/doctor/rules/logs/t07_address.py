@@ -26,8 +26,8 @@ _VARIABLES = (("MASTER_ADDR", "MASTER_PORT"), ("PET_MASTER_ADDR", "PET_MASTER_PO
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By failed connections in the errors of failed ranks, the addresses in their pods, and NetworkPolicies. Certain only for an
-    address that the job does not set."""
+    """Verdicts based on failed connections in the errors of failed ranks, the addresses in their pods, and NetworkPolicies.
+    Certain only for an address that the job does not set."""
     found = matching(case, CLIENT)
     if not found:
         return []

@@ -61,8 +61,8 @@ class Fault(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the exceptions of containers that are no victims, and their mounts: one verdict for each fault and volume. Only likely
-    if torch.save does not say what went wrong."""
+    """Verdicts based on the exceptions of containers that are no victims, and their mounts: one verdict for each fault and
+    volume. Only likely if torch.save does not say what went wrong."""
     groups: dict[Fault, dict[str, list[Ending]]] = {}
     for ending in case.reasons:
         # Only the exception counts: a library may log an error about a path that it can do without.

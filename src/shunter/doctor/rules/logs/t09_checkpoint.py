@@ -22,8 +22,8 @@ _PATH = re.compile(
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By exceptions whose traceback loads a checkpoint, with the path if the message has it. Only likely; never what damaged
-    it."""
+    """Verdicts based on exceptions whose traceback loads a checkpoint, with the path if the message has it. Only likely; never
+    what damaged it."""
     ones = [ending for ending in case.reasons if _TEXT.search(ending.text) and _loads(ending)]
     if not ones:
         return []

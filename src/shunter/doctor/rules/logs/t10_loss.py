@@ -27,7 +27,8 @@ class Turn(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the lines of running or failed ranks that report a loss: since which step, and on which rank first. Never why."""
+    """Verdicts based on the lines of running or failed ranks that report a loss: since which step, and on which rank first. Never
+    why."""
     suspects = [pod for pod, text in case.rank_logs.items() if _names_other(text)]
     pods = [pod for pod in suspects if not _is_finite(case.last_lines[pod])]
     turns = [turn for pod in pods if (turn := _turn(pod, case.rank_lines[pod])) is not None]

@@ -16,8 +16,8 @@ _REFUSED = re.compile(r"NCCL.*(?:[Mm]ismatched? (?:collective )?version|version 
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By different image IDs of one image name, and versions of torch or NCCL in logs. Certain only if an error says that
-    versions do not match; else only possible."""
+    """Verdicts based on different image IDs of one image name, and versions of torch or NCCL in logs. Certain only if an error
+    says that versions do not match; else only possible."""
     images: dict[str, dict[str, list[str]]] = {}
     for pod in case.ranked:
         name = training_container(pod)

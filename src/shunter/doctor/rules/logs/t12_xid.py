@@ -32,8 +32,8 @@ APPLICATION = {
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By events of nodes with a known XID since the job was created, one verdict for each node and number. Likely only for
-    hardware errors on nodes with pods that request a GPU."""
+    """Verdicts based on events of nodes with a known XID since the job was created, one verdict for each node and number. Likely
+    only for hardware errors on nodes with pods that request a GPU."""
     created = case.overview.created
     events: dict[tuple[str, int], Json] = {}
     for event in sorted(case.evidence.events, key=event_time):

@@ -17,8 +17,8 @@ _REACHED = re.compile(r"successfully reached monitoredBarrier, but received erro
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the barrier's message in the errors of failed ranks: which ranks did not reach it within how many seconds. Not what they
-    did instead."""
+    """Verdicts based on the barrier's message in the errors of failed ranks: which ranks did not reach it within how many
+    seconds. Not what they did instead."""
     found = matching(case, _TEXT)
     if not found:
         return []

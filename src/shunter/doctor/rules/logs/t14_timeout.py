@@ -49,7 +49,7 @@ class Wait(NamedTuple):
     pod: str
     excerpt: Excerpt
     number: int = 0
-    """Of the call in its process group; 0 if unknown."""
+    """The number of the call in its process group; 0 if unknown."""
     name: str = ""
     group: tuple[str, str] | None = None
     """The process group's id, and its name or an empty one; None if unknown."""
@@ -63,9 +63,9 @@ class CallCount(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By timeouts of NCCL's watchdog in logs, also of ranks that still run, and of gloo in errors: at most one verdict. It names
-    the ranks that have not made the call in which others timed out, by their own count; else calls that differ; else only the
-    ranks that waited."""
+    """Verdicts based on timeouts of NCCL's watchdog in logs, also of ranks that still run, and of gloo in errors: at most one
+    verdict. It names the ranks that have not made the call in which others timed out, by their own count; else calls that differ;
+    else only the ranks that waited."""
     lines = _last_lines(case) if any(_MARK in text for text in case.logs.values()) else []
     waits = _waits(case, lines)
     if not waits:

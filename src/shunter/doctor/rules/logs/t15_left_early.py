@@ -13,8 +13,8 @@ from shunter.operator.overview import moment
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By training containers that ended with exit code 0 no later than the first failure, if all failures only lost a peer. Only
-    likely."""
+    """Verdicts based on training containers that ended with exit code 0 no later than the first failure, if all failures only
+    lost a peer. Only likely."""
     if not case.failures or case.reasons or not any(one.error for one in case.failures):
         return []
     first = min((one.time for one in case.failures if one.time is not None), default=None)

@@ -15,8 +15,8 @@ from shunter.doctor.waiting import LEAST_SILENCE, quiet
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By an exception as the last line of an MPIJob's logs, and the silence since. Only likely; names the rank only if the line's
-    prefix does."""
+    """Verdicts based on an exception as the last line of an MPIJob's logs, and the silence since. Only likely; names the rank
+    only if the line's prefix does."""
     if case.job.get("kind") != "MPIJob" or not case.is_running_in_full:
         return []
     silence, _ = quiet(case, case.now)

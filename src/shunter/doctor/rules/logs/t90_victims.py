@@ -18,8 +18,8 @@ from shunter.operator.overview import is_v1, member
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By failures that only lost a peer, and pods that are gone. Only possible, and none if a failure has a reason of its own, or
-    a rank left early (T15)."""
+    """Verdicts based on failures that only lost a peer, and pods that are gone. Only possible, and none if a failure has a reason
+    of its own, or a rank left early (T15)."""
     if case.overview.state != "Failed" and not case.failures:
         return []
     if case.reasons or t15_left_early.judge(case):

@@ -42,8 +42,8 @@ class Observation(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the stacks of 12 or more samples: the one rank that hardly ever waits or runs while all others mostly wait. At most
-    likely, and only possible if the samples show no progress."""
+    """Verdicts based on the stacks of 12 or more samples: the one rank that hardly ever waits or runs while all others mostly
+    wait. At most likely, and only possible if the samples show no progress."""
     if len(case.evidence.samples) < SAMPLES or hung(case) is not None:
         return []
     observed = _observations(case)

@@ -25,8 +25,8 @@ IDLE_CORES = 0.05
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the silence of all logs, and idle CPUs or resting stacks. Never more than possible; none if stacks show a hang (H01,
-    H03, H05), or no log could be read."""
+    """Verdicts based on the silence of all logs, and idle CPUs or resting stacks. Never more than possible; none if stacks show a
+    hang (H01, H03, H05), or no log could be read."""
     names = [pod["metadata"]["name"] for pod in case.ranked]
     if (
         case.overview.state != "Running"

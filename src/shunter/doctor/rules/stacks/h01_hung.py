@@ -26,8 +26,8 @@ from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, group, has_ended
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the stacks of two samples, and logs: the ranks that others wait for in a collective or the rendezvous. None if one of
-    them waits for data (H02) or to exit (H05), or T14 names the same ranks as more than possible."""
+    """Verdicts based on the stacks of two samples, and logs: the ranks that others wait for in a collective or the rendezvous.
+    None if one of them waits for data (H02) or to exit (H05), or T14 names the same ranks as more than possible."""
     found = hung(case)
     if found is None:
         return []

@@ -11,7 +11,8 @@ from shunter.doctor.waiting import place
 
 
 def judge(case: Case) -> list[Verdict]:
-    """As H01, if a rank that others wait for waits for its DataLoader: which, and the line of a worker process."""
+    """Verdicts based on the same evidence as H01, if a rank that others wait for waits for its DataLoader: which rank, and the
+    line of a worker process."""
     found = hung(case)
     if found is None:
         return []

@@ -23,8 +23,8 @@ _MISSING = {"recv": "sends", "send": "receives"}
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By two samples in which all ranks wait, each the same in both, without progress. Only possible, and none if the flight
-    recorders differ (H04)."""
+    """Verdicts based on two samples in which all ranks wait, each the same in both, without progress. Only possible, and none if
+    the flight recorders differ (H04)."""
     ranks = group(case)
     if ranks is None or not ranks.is_whole or len(ranks.ranks) < 2 or not all(rank.is_same for rank in ranks.ranks):
         return []

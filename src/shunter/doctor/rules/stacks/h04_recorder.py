@@ -26,8 +26,8 @@ REMEDY = "Look for a collective under `if rank == ...`. TORCH_DISTRIBUTED_DEBUG=
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By the flight recorders of groups of all ranks, one verdict for each: the first call that differs in name or sizes, or the
-    ranks that are behind."""
+    """Verdicts based on the flight recorders of groups of all ranks, one verdict for each: the first call that differs in name or
+    sizes, or the ranks that are behind."""
     groups = grouped_by(case.evidence.recordings, lambda recording: (recording.group, recording.id))
     if not groups:
         return []

@@ -21,8 +21,8 @@ _REMEDIES = {
 
 
 def judge(case: Case) -> list[Verdict]:
-    """By stacks that are the same in two samples, without progress: the ranks that do not exit, and the line at which the thread
-    or process of the first of them is."""
+    """Verdicts based on stacks that are the same in two samples, without progress: the ranks that do not exit, and the line at
+    which the thread or process of the first of them is."""
     ranks = group(case)
     late = [rank for rank in ranks.ranks if rank.is_same and has_ended(rank)] if ranks is not None else []
     if ranks is None or not late or progress(case, ranks).is_made:

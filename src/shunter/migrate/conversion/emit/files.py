@@ -58,7 +58,7 @@ class EmitContext(msgspec.Struct):
     """Runtimes that the input has already: an earlier run has written them, perhaps one that was killed."""
 
     def of(self, files: Iterable[TextFile]) -> EmitContext:
-        """The same for some of the files, which share runtimes with no others."""
+        """The context for some of the files, which share no runtimes with other files."""
         objects = (found for file in files for document in file.documents for found in document.objects)
         existing = {runtime_key(found.value): found for found in _runtimes_among(objects)}
         return replace(self, runtimes={}, existing={**self.in_cluster, **existing})

@@ -52,9 +52,9 @@ class Layout(msgspec.Struct):
     """Comments at the top, set apart from the object by an empty line, which is the last of them."""
     tail: list[str] = []
     step: int = 2
-    """By how much the fields of a mapping are indented."""
+    """The number of spaces by which the fields of a mapping are indented."""
     dash: int = 0
-    """By how much the items of a list are indented below their key."""
+    """The number of spaces by which the items of a list are indented below their key."""
 
 
 class _Event(NamedTuple):

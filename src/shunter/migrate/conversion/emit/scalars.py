@@ -88,7 +88,7 @@ def _text(value: str) -> str:
 
 
 def inline_in_flow(value: Any) -> str:
-    """The same between brackets, where commas and brackets must not stand in plain text."""
+    """The value in one line between brackets, where plain scalars must not contain commas and brackets."""
     text = inline(value)
     if isinstance(value, str) and text[0] not in "\"'" and _OF_FLOW.search(text):
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

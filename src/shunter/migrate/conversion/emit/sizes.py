@@ -25,7 +25,7 @@ class Sizes(NamedTuple):
     """Counted before and after. A runtime that several jobs share is counted once."""
 
     jobs: int
-    """Those that were converted and stand in documents of their own."""
+    """The number of converted jobs in documents of their own."""
     lines: int
     runtimes: int
     train_job_lines: int
@@ -60,7 +60,7 @@ def sizes(batch: Batch, texts: Iterable[str]) -> Sizes:
 
 
 def lines(text: str) -> int:
-    """Those that say something."""
+    """The number of lines with content."""
     return sum(1 for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
 
 

@@ -82,7 +82,7 @@ class TemplateSkeleton(NamedTuple):
     """What a template becomes, with its expressions put back."""
 
     text: str
-    """Of the whole document."""
+    """The text of the whole document."""
     findings: tuple[Finding, ...]
     runtime: str
     """The part of the text that makes the job's runtime; empty where a shipped one does."""

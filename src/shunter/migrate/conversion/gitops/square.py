@@ -54,7 +54,7 @@ def converted_build(text: str, options: Options) -> KustomizeBuild:
 
 
 def conversions(text: str, options: Options) -> list[Conversion]:
-    """Those of the v1 jobs of a build that may be used."""
+    """The usable conversions of the v1 jobs of a build."""
     given = Input((text_file(text, "build"),))
     return usable(batch.converted(given.jobs, options, [source.value for source in given.others]))
 

@@ -197,7 +197,7 @@ def _report_other_mpi(draft: Draft) -> None:
 
 
 def containers_of(draft: Draft, role: str) -> list[Json]:
-    """Those of a role's pod template; empty where it has none."""
+    """The containers of a role's pod template; empty if it has none."""
     containers: list[Json] = (draft.job.replicas[role].template.get("spec") or {}).get("containers") or []
     return containers
 

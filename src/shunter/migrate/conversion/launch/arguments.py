@@ -67,7 +67,7 @@ class Parsed(NamedTuple):
     """A command line taken apart at its first word that is no option."""
 
     options: dict[str, Option]
-    """By full name; of one that is given twice the last."""
+    """The options by full name; the last one if repeated."""
     rest: tuple[Argument, ...]
     """What follows the options: the program with its arguments."""
     given: tuple[tuple[str, Option], ...] = ()

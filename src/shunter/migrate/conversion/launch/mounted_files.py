@@ -22,7 +22,7 @@ class File(NamedTuple):
 
     text: str
     spot: Spot
-    """Of the text as a whole."""
+    """The position of the text as a whole."""
     source: str = ""
     """The title of the object that has it; empty for a file that a script writes."""
 

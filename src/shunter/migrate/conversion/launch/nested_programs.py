@@ -27,7 +27,7 @@ class NestedProgram(NamedTuple):
 
 
 def nested_programs(code: str, nodes: Sequence[ast.AST], lines: python_code.Lines) -> Iterator[NestedProgram]:
-    """Those of the code that `nodes` are the syntax tree of."""
+    """The nested programs of the code whose syntax tree consists of `nodes`."""
     texts: dict[str, list[ast.expr]] = defaultdict(list)
     for node in nodes:
         if isinstance(node, ast.Assign):

@@ -88,7 +88,7 @@ def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) 
 
 
 def python_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[Text]:
-    """Those of them, and the parts of shell texts, that are Python code."""
+    """The texts, and the parts of shell texts, that are Python code."""
     return _python_texts(_program_texts(container, volumes, find))
 
 

@@ -51,7 +51,7 @@ class PythonCommand(NamedTuple):
     """A command of the code."""
 
     text: str
-    """As a shell reads it, with a dollar for what is not known."""
+    """The command as a shell reads it, with a dollar for what is unknown."""
     start: int
     """Where the code writes its first word."""
     is_run: bool

@@ -65,7 +65,7 @@ class Script(NamedTuple):
     """All words, also those of conditions and loops, in the order of the text."""
     documents: tuple[HereDocument, ...]
     loops: tuple[Loop, ...]
-    """Those over words, by where they end."""
+    """The loops over words, ordered by their ends."""
     reading_loops: tuple[Loop, ...]
     """The others, with the words that they read, by where they end."""
 

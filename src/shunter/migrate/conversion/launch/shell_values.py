@@ -60,7 +60,7 @@ class ShellText(msgspec.Struct, dict=True):
 
 
 def values_of(reading: ShellText, word: Word, depth: int) -> Iterator[Value]:
-    """Those that the word holds, in its order; `depth` is that of substitutions around it."""
+    """The values in a word, in order; `depth` is the number of substitutions around it."""
     for piece in word.pieces:
         yield from values_of_piece(reading, piece, depth)
     if word.literal is not None and len(word.pieces) > 1:  # /etc/"hostname"
@@ -68,7 +68,7 @@ def values_of(reading: ShellText, word: Word, depth: int) -> Iterator[Value]:
 
 
 def values_of_piece(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value]:
-    """Those of a part of a word; what is nested deeper than anybody writes is said to be unread."""
+    """The values of a part of a word; what is nested too deeply is reported as unread."""
     if depth > _DEEPEST:
         reading.found.append(Read(UNREAD, piece.start, decides=False))
         return

@@ -99,7 +99,7 @@ class Lexer:
         self._awaited: list[_Announcement] = []
         """Here-documents of this line, whose text begins on the next one."""
         self.documents: dict[int, HereDocument] = {}
-        """By where the word stands that ends them."""
+        """The here-documents, by the position of the word that ends them."""
 
     def tokens(self) -> Iterator[Word | Operator]:
         """The words and operators. All here-documents are known when the last one has been taken."""

@@ -49,7 +49,7 @@ def text_words(words: Sequence[str]) -> Iterator[int]:
 
 
 def shell_operands(words: Sequence[str]) -> ShellOperands:
-    """Those of a command whose first word is a shell; there may be none."""
+    """The operands of a command whose first word is a shell; there may be none."""
     index, is_text = 1, False
     while index < len(words) and words[index][:1] in {"-", "+"} and words[index] not in {"-", "--"}:
         option = words[index]

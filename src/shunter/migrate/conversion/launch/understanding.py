@@ -81,7 +81,7 @@ class Launch(NamedTuple):
 
     @property
     def launcher(self) -> Launcher:
-        """That of `decisive`: `unknown` where a program beside plain Python may start anything."""
+        """The launcher of `decisive`: `unknown` if a program other than plain Python may start anything."""
         return self.decisive.launcher
 
     @property

@@ -37,7 +37,7 @@ _ANY_VARIABLE = late_pattern(
 
 
 def unread(container: Json, names: Collection[str]) -> frozenset[str]:
-    """Those of the variables that nothing in the container reads. Empty where something in it cannot be seen."""
+    """The variables that nothing in the container reads. Empty if part of the container cannot be analyzed."""
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     hooks = [container.get(field) for field in ("lifecycle", "startupProbe", "livenessProbe", "readinessProbe")]
     if not container.get("command") or any(hooks) or not _is_known([str(word) for word in words]):

@@ -31,7 +31,7 @@ _OF_THE_SAME_IMAGE = ("image", "imagePullPolicy", "resources", "securityContext"
 AGENTS = frozenset({"plm_rsh_agent", "plm_ssh_agent", "orte_rsh_agent", "pls_rsh_agent"})
 """How Open MPI of all ages calls the program that starts its daemons."""
 CLIENT_VARIABLES = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent")
-"""Those that mpirun reads: Open MPI up to 4 the first, Open MPI 5 the second."""
+"""The environment variables of mpirun: Open MPI up to 4 the first, Open MPI 5 the second."""
 AGENT_ENVIRONMENT = tuple(f"{library}_MCA_{agent}" for library in ("OMPI", "PRTE") for agent in sorted(AGENTS))
 """The variables that name that program to Open MPI up to 4, and from 5 on."""
 ROOT_PATH, USER_PATH = "/root/.ssh", "/home/mpiuser/.ssh"

@@ -55,7 +55,7 @@ def shared(batch: Batch, existing: Iterable[Json] = ()) -> Batch:
 
 
 def shared_by(conversions: Sequence[Conversion], options: Options, existing: Iterable[Json] = ()) -> list[Conversion]:
-    """The same of conversions that may be used, in their order."""
+    """The usable conversions, in order, with shared runtimes."""
     may_patch = has(options, "runtimePatches")
     groups: dict[bytes, list[_Member]] = {}
     for conversion in conversions:
@@ -80,10 +80,9 @@ def shared_by(conversions: Sequence[Conversion], options: Options, existing: Ite
 
 
 def shared_in(given: Input, batch: Batch, there: Sequence[TextFile] = ()) -> Batch:
-    """The same for what was read, with the runtimes that are in there, in files beside the results, and in the cluster that jobs
-    were read from. Where it holds
-    kustomizations nothing is shared but equal runtimes: what an overlay builds has to be what it was, whatever other jobs the
-    tree holds."""
+    """The batch with shared runtimes, including the runtimes that are in there, in files beside the results, and in the cluster
+    that jobs were read from. Where it holds kustomizations nothing is shared but equal runtimes: what an overlay builds has to be
+    what it was, whatever other jobs the tree holds."""
     if kustomizations(given.files):
         return batch
     others = [*given.others, *Input(tuple(there)).others, *given.runtimes]

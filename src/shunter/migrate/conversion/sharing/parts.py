@@ -68,7 +68,7 @@ def joined_from_parts(taken: RuntimeParts, parts: Parts) -> Json:
 
 
 def replicated_jobs(spec: Json) -> list[Json]:
-    """Of a runtime's spec, not copied."""
+    """The replicated jobs of a runtime's spec, not copied."""
     found: list[Json] = spec["template"]["spec"]["replicatedJobs"]
     return found
 

@@ -19,7 +19,7 @@ CONDITIONS = {
     "successCondition": 'status.conditions.#(type=="Complete")#|#(status=="True")#',
     "failureCondition": 'status.conditions.#(type=="Failed")#|#(status=="True")#',
 }
-"""Of a TrainJob."""
+"""The conditions of a TrainJob."""
 _TYPE = {name: re.compile(rf"type\s*==\s*[\"']?{type}\b") for name, type in (
     ("successCondition", "Complete"),
     ("failureCondition", "Failed"),

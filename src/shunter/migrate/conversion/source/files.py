@@ -36,7 +36,7 @@ class TextFile(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As it was read, byte for byte when encoded in UTF-8."""
+        """The text as read, byte for byte if encoded in UTF-8."""
         return self.prefix + "".join(document.text for document in self.documents)
 
 

@@ -40,8 +40,8 @@ async def manifest_of_release(client: Client, namespace: str, name: str) -> str:
 
 
 def standing(secrets: Iterable[Json]) -> list[Json]:
-    """Of each release the newest revision, in whatever status, and the one that is deployed if that is an older one: an upgrade
-    reads both. Nothing of a release that is uninstalled, and kept as history only."""
+    """The newest revision of each release, in whatever status, and the deployed one if it is older: an upgrade reads both.
+    Nothing for an uninstalled release whose history is kept."""
     found: dict[tuple[str, str], list[Json]] = {}
     for secret in secrets:
         match = _NAME.fullmatch(secret["metadata"]["name"])

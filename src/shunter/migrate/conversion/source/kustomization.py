@@ -93,7 +93,7 @@ class Kustomization(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def value(self) -> Json:
-        """As it was parsed. Not to be changed."""
+        """The parsed kustomization. Must not be changed."""
         value: Json = self.document.value
         return value
 
@@ -109,7 +109,7 @@ class Kustomization(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def patches(self) -> list[Patch]:
-        """Of all fields for patches, each in the order of its entries."""
+        """The patches of all fields, each in the order of its entries."""
         found = []
         for field in PATCH_FIELDS:
             entries = self.value.get(field)
@@ -119,7 +119,7 @@ class Kustomization(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def v1_patches(self) -> list[Patch]:
-        """Those that are aimed at v1 jobs, mixed ones too."""
+        """The patches that target v1 jobs, including those that also target other objects."""
         return [patch for patch in self.patches if patch.is_for_v1]
 
     def references(self, field: str) -> list[Path]:

@@ -81,7 +81,7 @@ async def pages(
     kinds: Sequence[Resource] = KINDS,
     findings: list[Finding],
 ) -> AsyncGenerator[Page]:
-    """The same page by page, for who need not hold them all at once. What cannot be read is added to `findings`."""
+    """Reads the jobs page by page, so that not all are in memory at once. What cannot be read is added to `findings`."""
     for resource in kinds:
         for namespace in namespaces:
             try:

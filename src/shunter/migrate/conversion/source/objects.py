@@ -31,7 +31,7 @@ class SourceObject:
     at: Place | None = None
     """Where it stands although it has no nodes: the text that holds it, or the document of JSON that is no YAML."""
     host_namespace: str = ""
-    """Of an object within another: the namespace of that one, in which it is created when it names none itself."""
+    """The namespace of the containing object, in which an embedded object without a namespace is created."""
 
     @property
     def is_object(self) -> bool:

@@ -78,11 +78,11 @@ class Facts:
     releases: Sequence[tuple[str, str]] | None = ()
     """Helm releases, `namespace/name`, with their manifests; None if Secrets may not be read."""
     train_job_dry_run: DryRunResult | None = None
-    """Of a TrainJob whose runtime does not exist; None if the cluster does not serve TrainJobs."""
+    """The result of a dry run of a TrainJob whose runtime does not exist; None if the cluster does not serve TrainJobs."""
     v1_job_dry_run: DryRunResult | None = None
-    """Of a small suspended PyTorchJob."""
+    """The result of a dry run of a small suspended PyTorchJob."""
     jobset_dry_run: DryRunResult | None = None
-    """Of a small JobSet."""
+    """The result of a dry run of a small JobSet."""
 
     @cached_property
     def unfinished(self) -> tuple[Outcome, ...]:

@@ -40,7 +40,7 @@ class Run(Struct, frozen=True):
     name: str = ""
     uid: str = ""
     state: str = "Created"
-    """As `operator.overview` names states, the same for both generations."""
+    """The state as named by `operator.overview`, the same for both generations."""
     ran: bool = True
     """Whether it ever ran, as far as it is known."""
     moved: bool = False
@@ -49,13 +49,13 @@ class Run(Struct, frozen=True):
     changed: dict[str, str] = {}
     """How a trial run differs from the job on purpose: `{"nodes": "1 of 3", "steps": "20"}`; empty for a full run."""
     seed: str = ""
-    """As the program printed it."""
+    """The seed as the program printed it."""
     started: datetime | None = None
     """When its first pod was started on a node: what came before is the cluster's doing, not the job's."""
     finished: datetime | None = None
     first_step: datetime | None = None
     pods: tuple[Pod, ...] = ()
-    """Those that train, by rank, as far as they are still there."""
+    """The training pods that still exist, by rank."""
     gone: int = 0
     """How many were there, as the job's spec says, and are deleted since: by cleanPodPolicy, or when the first rank succeeded."""
     planned: tuple[dict[str, str], ...] = ()
@@ -84,12 +84,12 @@ class Run(Struct, frozen=True):
         return _between(self.started, self.first_step)
 
     def with_series(self, more: Iterable[Series]) -> Run:
-        """The same run with metrics from another source."""
+        """The run with metrics from an additional source."""
         return msgspec.structs.replace(self, series=(*self.series, *more))
 
 
 def encoded(run: Run) -> bytes:
-    """As JSON that people can read, with a newline at its end."""
+    """The run as indented JSON, with a newline at its end."""
     return msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n"
 
 

@@ -87,7 +87,7 @@ class Lines(NamedTuple):
 
     @property
     def saved_per_job(self) -> float:
-        """The same for jobs alone, without runtimes: what a user saves for each further job with an existing runtime."""
+        """The lines saved per job without runtimes: what a user saves for each further job with an existing runtime."""
         return (self.before - self.train_jobs) / self.before if self.before else 0.0
 
 

@@ -27,7 +27,7 @@ def html() -> str:
 
 
 def markdown() -> str:
-    """The same for a document."""
+    """The page as Markdown."""
     lines = [f"# {TITLE}", "", "kubeflow-training 1.9 to kubeflow 0.5.", ""]
     lines += markdown_table(
         ("v1", "v2", "what is different"), [(", ".join(move.calls), move.v2 or "nothing", prose(move.loss)) for move in MOVES]

@@ -172,7 +172,7 @@ class Classification(NamedTuple):
 
     job_class: JobClass
     reasons: tuple[Reason, ...]
-    """Of all matching rules; the first one decides."""
+    """The reasons of all matching rules; the first one decides."""
 
 
 def classified(subject: Subject) -> Classification:

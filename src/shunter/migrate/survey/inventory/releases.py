@@ -17,7 +17,7 @@ class Need(NamedTuple):
     release: str
     what: str
     is_used: Callable[[Json, Json], bool]
-    """Of the TrainJob's spec and the runtime's (empty when there is none)."""
+    """Whether the TrainJob's spec or the runtime's (empty if there is none) uses it."""
 
 
 NEEDS: tuple[Need, ...] = (

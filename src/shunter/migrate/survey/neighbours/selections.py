@@ -77,7 +77,7 @@ class Selection:
 
     @property
     def selector(self) -> Json:
-        """As a metav1.LabelSelector."""
+        """The selection as a metav1.LabelSelector."""
         return {"matchLabels": self.value} if self.form == "labels" else self.value
 
     def selects(self, labels: Json) -> bool:

@@ -9,7 +9,7 @@ from shunter.migrate.survey.report.contents import SCHEMA, Contents
 
 
 def written(contents: Contents) -> str:
-    """As `schema` describes it; ends in a line break."""
+    """The report as JSON that `schema` describes; ends in a line break."""
     return msgspec.json.format(msgspec.json.encode(contents)).decode() + "\n"
 
 

@@ -21,7 +21,7 @@ class ScanResult(NamedTuple):
     """The findings in a tree, and the numbers of files."""
 
     findings: tuple[Finding, ...]
-    """By file, line and column."""
+    """The findings, ordered by file, line and column."""
     files: int
     """Files that were scanned."""
     skipped: int

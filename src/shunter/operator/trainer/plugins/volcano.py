@@ -54,7 +54,8 @@ class Volcano(Plugin):
         return [pod_group(model, VOLCANO_POD_GROUPS, spec)]
 
     def priority_classes(self, pod_groups: PodGroupPolicy | None, template: Json) -> list[str]:
-        """Those of the replicated jobs in their order; one of Kubernetes' own ends the list, as upstream stops looking there."""
+        """The priority classes of the replicated jobs in order; one of Kubernetes' own ends the list, as upstream stops looking
+        there."""
         names: list[str] = []
         if pod_groups is None or pod_groups.volcano is None:
             return names

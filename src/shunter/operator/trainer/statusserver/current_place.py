@@ -8,7 +8,8 @@ from shunter.operator.trainer.statusserver.place import StatusServerPlace
 
 
 class CurrentPlace:
-    """Of one replica. Its authorities are empty until its certificate exists, and change with its renewal."""
+    """The address and CA of the status server of one replica. The CA is empty until the certificate exists, and changes when it
+    is renewed."""
 
     def __init__(self, url: str) -> None:
         self.place = StatusServerPlace(url, "")

@@ -76,7 +76,7 @@ class StatusWriter:
 
     @property
     def jobs(self) -> int:
-        """Of how many jobs something is kept."""
+        """The number of jobs with stored state."""
         return len(self._jobs)
 
     async def report(self, key: Key, status: Json) -> None:

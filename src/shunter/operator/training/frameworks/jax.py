@@ -28,7 +28,7 @@ class JAX(NumberedReplicas):
     container = KIND.container
 
     def read(self, view: JAXJob) -> Job:
-        """By default 1 replica, restart policy Never and port 6666."""
+        """Returns the job with defaults: 1 replica, restart policy Never and port 6666."""
         spec = jax_rules.with_defaults(view.spec)
         return TrainingJob.of(view, spec, self.info.resource, spec.jax_replica_specs)
 

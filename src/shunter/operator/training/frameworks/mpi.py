@@ -92,7 +92,7 @@ class MPI:
         return replica_type == LAUNCHER
 
     def verdicts(self, job: Job, counts: Mapping[str, ReplicaStatus], children: Children) -> Iterable[Verdict]:
-        """By `mpi.judgement`: the launcher's end is the job's, and of workers only a failure counts."""
+        """Verdicts of `mpi.judgement`: the launcher's end is the job's, and of workers only a failure counts."""
         return judgement.verdicts(job, counts)
 
     def pods(self, job: Job) -> list[Json]:
@@ -153,7 +153,7 @@ class MPI:
         return writes, progress.notes(judgement.news(job, evidence, counts)).counts(counts)
 
     def refused(self, job: Job, failure: Failure) -> tuple[Note, ...]:
-        """By `mpi.replica_sync.refused`: patches and deletions have no events."""
+        """Events of `mpi.replica_sync.refused`: patches and deletions have no events."""
         return replica_sync.refused(job, failure)
 
 

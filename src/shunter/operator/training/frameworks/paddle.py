@@ -30,12 +30,13 @@ class Paddle(NumberedReplicas):
     container = KIND.container
 
     def read(self, view: PaddleJob) -> Job:
-        """By default 1 replica a role, restart policy OnFailure and port 36543. Nothing reads the bounds of elasticPolicy."""
+        """Returns the job with defaults: 1 replica per role, restart policy OnFailure and port 36543. Nothing reads the bounds of
+        elasticPolicy."""
         spec = paddle_rules.with_defaults(view.spec)
         return TrainingJob.of(view, spec, self.info.resource, spec.paddle_replica_specs)
 
     def validate(self, view: PaddleJob, old: PaddleJob | None) -> tuple[list[FieldError], list[str]]:
-        """By `paddle_rules`; no warnings."""
+        """Errors of `paddle_rules`; no warnings."""
         return paddle_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:

@@ -50,15 +50,15 @@ class PyTorch(NumberedReplicas):
         return PyTorch(settings)
 
     def read(self, view: PyTorchJob) -> Job:
-        """By default 1 replica a role, restart policy OnFailure, port 23456, and `nprocPerNode: auto` unless
-        elasticPolicy.nProcPerNode is set. A missing bound of elasticPolicy is the other one, or the number of Workers."""
+        """Returns the job with defaults: 1 replica per role, restart policy OnFailure, port 23456, and `nprocPerNode: auto`
+        unless elasticPolicy.nProcPerNode is set. A missing bound of elasticPolicy is the other one, or the number of Workers."""
         spec = pytorch_rules.with_defaults(view.spec)
         return TrainingJob.of(
             view, spec, self.info.resource, spec.pytorch_replica_specs, autoscaling=_autoscaling(spec.elastic_policy)
         )
 
     def validate(self, view: PyTorchJob, old: PyTorchJob | None) -> tuple[list[FieldError], list[str]]:
-        """By `pytorch_rules`; warns of elasticPolicy.nProcPerNode, which is deprecated."""
+        """Errors of `pytorch_rules`; warns of elasticPolicy.nProcPerNode, which is deprecated."""
         return pytorch_rules.errors(view, old), pytorch_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:

@@ -40,12 +40,13 @@ class TensorFlow(NumberedReplicas):
         return TensorFlow(settings.cluster_domain)
 
     def read(self, view: TFJob) -> Job:
-        """By default 1 replica a role, restart policy Never and port 2222. Roles that TensorFlow does not know come last."""
+        """Returns the job with defaults: 1 replica per role, restart policy Never and port 2222. Roles that TensorFlow does not
+        know come last."""
         spec = tensorflow_rules.with_defaults(view.spec)
         return TrainingJob.of(view, spec, self.info.resource, spec.tf_replica_specs)
 
     def validate(self, view: TFJob, old: TFJob | None) -> tuple[list[FieldError], list[str]]:
-        """By `tensorflow_rules`; roles that TensorFlow does not know are let through with a warning."""
+        """Errors of `tensorflow_rules`; roles that TensorFlow does not know are accepted with a warning."""
         return tensorflow_rules.errors(view, old), tensorflow_rules.warnings(view)
 
     def environment(self, job: Job, replica_type: str) -> Environment:

@@ -28,12 +28,12 @@ class XGBoost(NumberedReplicas):
     container = KIND.container
 
     def read(self, view: XGBoostJob) -> Job:
-        """By default 1 replica a role, restart policy Never and port 9999."""
+        """Returns the job with defaults: 1 replica per role, restart policy Never and port 9999."""
         spec = xgboost_rules.with_defaults(view.spec)
         return TrainingJob.of(view, spec, self.info.resource, spec.xgb_replica_specs)
 
     def validate(self, view: XGBoostJob, old: XGBoostJob | None) -> tuple[list[FieldError], list[str]]:
-        """By `xgboost_rules`: there is a Master, whose number of replicas is written down and 1. No warnings."""
+        """Errors of `xgboost_rules`: there must be a Master with an explicit number of replicas, 1. No warnings."""
         return xgboost_rules.errors(view, old), []
 
     def environment(self, job: Job, replica_type: str) -> Environment:

@@ -53,7 +53,7 @@ class PodContext(NamedTuple):
     """What rules of a container need to know of its pod."""
 
     volumes: Mapping[str, Json]
-    """By name; those that can be mounted."""
+    """The volumes that can be mounted, by name."""
     claims: set[str]
     grace_period: int | None
     restart_policy: str

@@ -12,7 +12,7 @@ from shunter.cluster.apiserver.field_rules import faults
 
 
 def resource_claim_errors(claims: list[Json], field: str) -> list[FieldError]:
-    """Of `spec.resourceClaims`."""
+    """The errors of `spec.resourceClaims`."""
     errors: list[FieldError] = []
     names: set[str] = set()
     for index, claim in enumerate(claims):

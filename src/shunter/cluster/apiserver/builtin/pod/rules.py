@@ -137,7 +137,8 @@ def pod_spec_errors(spec: Json, field: str, *, pod_name: str, is_pod: bool) -> l
 
 
 def toleration_errors(tolerations: list[Json], field: str) -> list[FieldError]:
-    """Of a pod or a RuntimeClass. No operator means `Equal`; `Lt` and `Gt` are refused with a text that lists them as choices."""
+    """The errors of the tolerations of a pod or a RuntimeClass. No operator means `Equal`; `Lt` and `Gt` are refused with a text
+    that lists them as choices."""
     errors: list[FieldError] = []
     for index, toleration in enumerate(tolerations):
         here = f"{field}[{index}]"

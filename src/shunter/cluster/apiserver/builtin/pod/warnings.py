@@ -55,7 +55,7 @@ def _spreads_of_none(constraints: Sequence[Json], field: str) -> Iterator[str]:
 
 
 def template_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
-    """Those of `spec.template`, when the object is new or its spec has changed."""
+    """The warnings about `spec.template`, when the object is new or its spec has changed."""
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return []
     return pod_spec_warnings(obj["spec"]["template"]["spec"], "spec.template.spec")

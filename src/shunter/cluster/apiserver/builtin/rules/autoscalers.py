@@ -76,7 +76,7 @@ def _target_errors(target: Json, field: str) -> list[FieldError]:
 
 
 def behavior_errors(behavior: Json, field: str) -> list[FieldError]:
-    """Of both directions, where they are given."""
+    """The errors of both directions, if they are set."""
     return [error for name in ("scaleUp", "scaleDown") for error in _direction_errors(behavior.get(name, {}), f"{field}.{name}")]
 
 

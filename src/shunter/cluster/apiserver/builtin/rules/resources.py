@@ -47,8 +47,8 @@ def resource_name_errors(name: str, field: str) -> list[FieldError]:
 
 
 def container_resource_name_errors(name: str, field: str) -> list[FieldError]:
-    """Of names without a domain only `cpu`, `memory`, `ephemeral-storage` and huge pages are allowed. One that Kubernetes does
-    not know has two faults."""
+    """The errors of a resource name: without a domain only `cpu`, `memory`, `ephemeral-storage` and huge pages are allowed. A
+    name that Kubernetes does not know has two errors."""
     errors = resource_name_errors(name, field)
     if "/" not in name:
         if name not in _CONTAINER_RESOURCES and not name.startswith("hugepages-"):

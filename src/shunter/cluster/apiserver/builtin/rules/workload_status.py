@@ -20,7 +20,7 @@ def daemon_set_status_errors(daemon_set: Json, old: Json | None) -> list[FieldEr
 
 
 def deployment_status_errors(deployment: Json, old: Json | None) -> list[FieldError]:
-    """Of what is unavailable there may be more than there are replicas."""
+    """The errors of a Deployment's status. `unavailableReplicas` may exceed `replicas`."""
     status = deployment["status"]
     parts = ("updatedReplicas", "readyReplicas", "availableReplicas")
     errors = _negative_counts(status, ("observedGeneration", "replicas", *parts, "unavailableReplicas", "collisionCount"))
@@ -28,7 +28,7 @@ def deployment_status_errors(deployment: Json, old: Json | None) -> list[FieldEr
 
 
 def replica_set_status_errors(replica_set: Json, old: Json | None) -> list[FieldError]:
-    """Those of ReplicationControllers, too."""
+    """The errors of the status of a ReplicaSet or ReplicationController."""
     status = replica_set["status"]
     parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
     return _negative_counts(status, ("replicas", *parts, "observedGeneration")) + _excess(status, parts, "readyReplicas")

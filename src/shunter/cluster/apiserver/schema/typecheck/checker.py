@@ -54,16 +54,16 @@ class Checked(NamedTuple):
 
     tree: Node
     types: Mapping[int, Type]
-    """By `id` of the node, which lives as long as the tree."""
+    """The type of each node, by the `id` of the node, which lives as long as the tree."""
     faults: Sequence[Fault]
     names: frozenset[str]
     """The variables of the environment that it reads."""
     calls: Mapping[int, Resolved]
-    """By `id` of the node."""
+    """The overloads of each call, by the `id` of its node."""
 
     @property
     def type(self) -> Type:
-        """Of the whole expression."""
+        """The type of the whole expression."""
         return self.types[id(self.tree)]
 
 

@@ -28,14 +28,14 @@ class Declared(NamedTuple):
     """What a schema declares."""
 
     type: Type
-    """Of an object `struct`, without a name yet; of a list and a map without what is in it."""
+    """The type: for an object `struct`, without a name yet; for a list or map without its element type."""
     smallest: int
     """The fewest bytes that a value takes in JSON."""
     largest: int = 0
     """The most letters or items that a value may have."""
     fields: Mapping[str, Declared] | None = None
     item: Declared | None = None
-    """Of a list its items, of a map its values."""
+    """The declaration of the items of a list, or of the values of a map."""
 
 
 def declared(schema: Json, *, is_resource: bool) -> Declared | None:

@@ -63,7 +63,7 @@ class ListOf:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """Of a map or a message, whose keys are names."""
+    """An entry of a map or a message; the keys of a message are names."""
 
     at: int
     key: Node | str

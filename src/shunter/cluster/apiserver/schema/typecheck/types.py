@@ -74,7 +74,7 @@ def assigned(substitutions: Substitutions, expected: Sequence[Type], given: Sequ
 
 
 def most_general(first: Type, second: Type) -> Type:
-    """That of two agreeing types which takes in the other."""
+    """The more general of two types that agree."""
     return first if _is_no_more_specific(first, second) else second
 
 

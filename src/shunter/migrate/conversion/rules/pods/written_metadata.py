@@ -19,7 +19,8 @@ BY_KUEUE: Mapping[str, tuple[str, ...]] = {
     ),
     "annotations": ("kueue.x-k8s.io/workload",),
 }
-"""By field of the template's metadata. Source: Kueue, pkg/controller/constants and its workload and podset labels."""
+"""What Kueue writes, by the field of the template's metadata. Source: Kueue, pkg/controller/constants and its workload and podset
+labels."""
 
 
 def by_kueue(metadata: Json, field: str) -> list[str]:

@@ -45,7 +45,7 @@ class Match(NamedTuple):
     """In the source."""
     offset: int | None
     line: str
-    """As findings name it."""
+    """The line as findings show it."""
     text: str
     """What fits."""
 

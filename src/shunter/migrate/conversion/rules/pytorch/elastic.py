@@ -131,8 +131,8 @@ class Nodes(NamedTuple):
 
 
 def nodes(draft: Draft) -> Nodes:
-    """As many as are chosen. The bounds are those of Workers, beside which there may be a Master; `replicas` keeps to them. A
-    number is that of all nodes. Raises UnreadableJobError for more than a Job may have."""
+    """The number of nodes and its bounds. The bounds in v1 are those of Workers, in addition to which there may be a Master;
+    `replicas` is limited to them. The result counts all nodes. Raises UnreadableJobError for more than a Job may have."""
     policy, choice = draft.job.spec.elastic_policy, draft.options.elastic_nodes
     masters, workers = draft.job.replica_count(MASTER), draft.job.replica_count(WORKER)
     low, high = max(policy.min_replicas or workers, 1), max(policy.max_replicas or workers, 1)
@@ -177,7 +177,7 @@ def kept_variables(draft: Draft, variables: Iterable[Json]) -> list[Json]:
 
 
 def beside_plugin(variables: Iterable[Json]) -> list[Json]:
-    """Those that the torch plugin does not set: PET_MAX_RESTARTS, PET_RDZV_..."""
+    """The variables that the torch plugin does not set: PET_MAX_RESTARTS, PET_RDZV_..."""
     return [variable for variable in variables if variable["name"] not in TORCHRUN_ENVIRONMENT]
 
 

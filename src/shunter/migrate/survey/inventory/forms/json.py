@@ -12,7 +12,7 @@ SCHEMA = "shunter.migrate.inventory/v1"
 
 
 def written(fleet: Fleet) -> str:
-    """As `schema` describes it; ends in a line break."""
+    """The inventory as JSON that `schema` describes; ends in a line break."""
     document = {"schema": SCHEMA, "tool": f"shunter {__version__}", **msgspec.to_builtins(fleet)}
     return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
 

@@ -22,7 +22,7 @@ KEEPERS = frozenset({
 })  # fmt: skip
 """Functions that return what they are given, or a part of it."""
 LISTERS = frozenset({"set", "sorted"})
-"""Those of them that are given all of a list."""
+"""The functions of KEEPERS that are given a whole list."""
 SHOWS = late_pattern(
     r"(?:print|log\w*|wandb|mlflow|writer|warnings)\b|.*\.(?:debug|info|warning|error|exception|critical|log\w*|add_scalar)\Z",
     re.DOTALL,

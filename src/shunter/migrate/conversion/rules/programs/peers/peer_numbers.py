@@ -95,7 +95,7 @@ def chosen_by(values: Values) -> Values:
 
 
 def only_shares(values: Values) -> Values:
-    """Those of the values that are shares."""
+    """The values that are shares."""
     return frozenset(one for one in values if one.is_share)
 
 
@@ -128,9 +128,9 @@ class Found(msgspec.Struct):
     requests: set[int] = set()
     """Where the cluster is asked."""
     counted: set[int] = set()
-    """Those of which the answers are counted."""
+    """The look-ups whose answers are counted."""
     listed: set[int] = set()
-    """Those of which the answers are gone through one by one, each once."""
+    """The look-ups whose answers are iterated over, each once."""
     files: dict[str, Values] = {}
     """What is written to files."""
     read: dict[int, str] = {}

@@ -47,7 +47,7 @@ class Text(NamedTuple):
     calls: Set[tuple[str, str]]
     """Functions, and the texts that they are given first, up to the first dot."""
     values: Mapping[str, str]
-    """Of the container's environment."""
+    """The values of the container's environment."""
     of_one_pod: Set[str]
     """Variables that hold the name or address of one pod."""
 
