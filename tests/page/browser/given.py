@@ -49,6 +49,7 @@ class Given:
         self.requests.clear()
         self.queries.clear()
         self.refusal = None
+        self.pause = 0.0
         self.cuts = 0
 
     def view_named(self, name: str) -> OpenView | None:

@@ -131,6 +131,88 @@ def test_following_stops_when_one_scrolls_up_and_goes_on_at_the_end(look: Look) 
     expect(follow).to_have_attribute("aria-pressed", "true")
 
 
+FIRST_IN_VIEW = """() => {
+  const box = document.querySelector(".log");
+  const top = box.getBoundingClientRect().top;
+  return [...box.querySelectorAll(".line")].find((line) => line.getBoundingClientRect().bottom > top + 4)?.textContent ?? "";
+}"""
+"""The text of the line of the log that is read."""
+
+
+@pytest.mark.parametrize("look_of_lines", ["as they are", "wrapped"])
+def test_a_line_that_is_read_stays_while_others_come_and_go(look: Look, given: Given, look_of_lines: str) -> None:
+    texts = iter(f"line {number}" + " and on" * 60 * (number % 7 == 0) for number in range(9000))
+    given.pause = 0.01
+    given.lines = [LogLines(lines=tuple((0, "master-0", 1.7e9, next(texts)) for _ in range(500))) for _ in range(11)]
+    given.lines += [LogLines(lines=())] * 150  # time to scroll
+    given.lines += [LogLines(lines=tuple((0, "master-0", 1.7e9, next(texts)) for _ in range(700))) for _ in range(5)]
+    page = look(BERT).page
+    expect(page.get_by_role("status").filter(has_text="5,500 lines")).to_be_visible()
+    if look_of_lines == "wrapped":
+        page.get_by_role("button", name="Wrap").click()
+        expect(page.locator(".log .line")).to_have_count(400)
+    page.locator(".log").evaluate("(box) => box.scrollBy(0, -500)")
+    expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "false")
+    read = page.evaluate(FIRST_IN_VIEW)
+    # Lines are dropped at 6,000.
+    expect(page.get_by_role("status").filter(has_text="9,000 lines; the last 5,")).to_be_visible()
+    assert page.evaluate(FIRST_IN_VIEW) == read
+
+
+def test_all_lines_can_be_reached_while_they_are_wrapped(look: Look, given: Given) -> None:
+    given.lines = (LogLines(lines=tuple((0, "master-0", 1.7e9, f"line {number}" + " and on" * 50) for number in range(2000))),)
+    page = look(BERT).page
+    expect(page.get_by_role("status").filter(has_text="2,000 lines")).to_be_visible()
+    page.get_by_role("button", name="Wrap").click()
+    expect(page.locator(".log .line")).to_have_count(400)
+    for direction, goal in ((-1, "line 0 "), (1, "line 1999 ")):
+        for _ in range(40):
+            page.locator(".log").evaluate(f"(box) => box.scrollBy(0, {direction} * box.scrollHeight)")
+            if page.locator(".log .line").filter(has_text=goal).count():
+                break
+            page.wait_for_timeout(50)
+        expect(page.locator(".log .line").filter(has_text=goal)).to_be_attached()
+    page.locator(".log").evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
+    expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_line_that_is_read_stays_when_its_window_was_hidden(look: Look, given: Given) -> None:
+    lines = tuple((0, "master-0", 1.7e9 + number, f"line {number}") for number in range(3000))
+    given.lines = [
+        LogLines(lines=()),
+        *(LogLines(lines=lines[at : at + 500]) for at in range(0, 3000, 500)),
+        *[LogLines(lines=())] * 600,
+    ]
+    given.pause = 0.05
+    page = look(BERT).page
+    log = page.locator(".log")
+    expect(log.locator(".line").last).to_contain_text("line 2999")
+    log.evaluate("(box) => box.scrollTo(0, 36000)")
+    expect(log.locator(".line").filter(has_text="line 2000")).to_be_visible()
+    page.evaluate(
+        """() => {
+          let isHidden = true;
+          Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+          document.dispatchEvent(new Event("visibilitychange"));
+          isHidden = false;
+          document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    eventually(lambda: len(given.queries) == 2)
+    for _ in range(8):
+        assert page.evaluate(FIRST_IN_VIEW) == "0line 2000"
+        page.wait_for_timeout(100)
+    assert page.get_by_role("button", name="Follow").get_attribute("aria-pressed") == "false"
+    expect(page.get_by_role("status").filter(has_text="3,000 lines")).to_be_visible()
+
+
+def test_what_was_found_is_marked_where_it_is(look: Look, given: Given) -> None:
+    """The lower case of some letters is longer."""
+    given.lines = (LogLines(lines=((0, "master-0", 1.7e9, "\u0130\u0130\u0130 LOSS (0.5) loss(0.5)"),)),)
+    page = look(f"{BERT}?find=loss").page
+    expect(page.locator(".log mark")).to_have_text(["LOSS", "loss"])
+
+
 def test_a_log_of_more_than_is_kept_says_so(look: Look, given: Given) -> None:
     lines = tuple((0, "master-0", 1.7e9, f"line {number}") for number in range(9000))
     given.lines = tuple(LogLines(lines=lines[at : at + 1000], skipped=10) for at in range(0, 9000, 1000))

@@ -1,25 +1,19 @@
-/**
- * The log of chosen ranks. Lines are drawn without Preact, as text nodes, one for each line in view, so that the cost depends on the
- * lines in view and not on those that arrive.
- */
+/** The log of chosen ranks: what is chosen, the stream, and what is said under the lines. */
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
-import { clock, count, plural } from "./format.js";
-import { LogLines, isTrouble, pieces } from "./log_lines.js";
+import { count, plural } from "./format.js";
+import { LogBox } from "./log_box.js";
+import { LogLines } from "./log_lines.js";
 import { rankFilter, rankNumbers } from "./rank_shades.js";
 import { apiUrl } from "./route.js";
 import { openStream } from "./streams.js";
 
-const LINE = 18;
-/** How many lines are drawn if long ones are wrapped. */
-const WRAPPED = 400;
-/** Milliseconds between two drawings of new lines. */
-const PACE = 100;
+/** Milliseconds for which lines stay in view while a reconnected stream sends them again. */
+const CATCH_UP = 3000;
 /** Seconds back, as in the address, and the title. @type {[string, string][]} */
 const SINCE = [["", "all times"], ["600", "last 10 minutes"], ["3600", "last hour"]];
 
 /**
  * @typedef {{job: {namespace: string, kind: string, name: string}, uid: string, rows: import("./wire.js").Rank[], ranks: string, find: string, since: string, onChange: (part: import("./route.js").LogChoice) => void}} Props
- * @typedef {{times: boolean, wrap: boolean, find: string, isMany: boolean}} Look
  */
 
 /** @param {Props} props */
@@ -46,6 +40,8 @@ export function Log({ job, uid, rows, ranks, find, since, onChange }) {
   useEffect(() => {
     const shown = /** @type {LogBox} */ (box.current);
     let lines = new LogLines();
+    /** Lines of a reconnected stream, which sends all again; shown once they reach as far as those in view. @type {LogLines | null} */
+    let again = null;
     let state = "connecting";
     let message = "";
     let due = false;
@@ -59,6 +55,12 @@ export function Log({ job, uid, rows, ranks, find, since, onChange }) {
         setStatus({ total: lines.total, skipped: lines.skipped, dropped: lines.dropped, notes: lines.notes, state, message });
       }, 200);
     };
+    const showAgain = (/** @type {LogLines | null} */ which) => {
+      if (!again || again !== which) return;
+      shown.show((lines = again));
+      again = null;
+      updateStatus();
+    };
     shown.show(lines);
     if (isNone) {
       setStatus({ total: 0, skipped: 0, dropped: 0, notes: [], state: "refused", message: `this job has no rank ${ranks}` });
@@ -66,14 +68,18 @@ export function Log({ job, uid, rows, ranks, find, since, onChange }) {
     }
     const close = openStream(apiUrl(path, { ranks: asked, find: query, since, follow: "true" }), {
       onEvent: (name, data) => {
-        if (name === "lines") lines.add(data);
+        if (name === "lines") (again ?? lines).add(data);
         if (name === "end" && data.why) message = data.why;
+        if (name === "end" || again?.reaches(lines)) showAgain(again);
         shown.drawSoon();
         updateStatus();
       },
       onState: (next, refusal) => {
-        // A reconnected stream sends all lines again. There may have been no other state before: the first retry is not reported.
-        if (next === "open") shown.show((lines = new LogLines()));
+        // There may have been no other state before: the first retry is not reported.
+        if (next === "open" && lines.total) {
+          const sent = (again = new LogLines());
+          setTimeout(() => isOver || showAgain(sent), CATCH_UP);
+        }
         state = next;
         message = refusal?.message ?? "";
         updateStatus();
@@ -114,133 +120,6 @@ function statusText({ total, skipped, dropped, state, message }, find) {
   if (state === "ended") parts.push("end of the log");
   if (message) parts.push(message);
   return parts.filter(Boolean).join("; ");
-}
-
-/** The lines in view, in a scrolling box. */
-class LogBox {
-  #lines = new LogLines();
-  /** @type {Look} */
-  #look = { times: false, wrap: false, find: "", isMany: true };
-  #isFollowing = true;
-  #isDue = false;
-  #isComing = false;
-  #drawn = "";
-  #drawnAt = -Infinity;
-  lastTop = 0;
-  #top = document.createElement("div");
-  #body = document.createElement("div");
-
-  /** @param {HTMLDivElement} box @param {(follow: boolean) => void} onFollow */
-  constructor(box, onFollow) {
-    this.box = box;
-    this.onFollow = onFollow;
-    this.#top.className = "lines";
-    this.#top.append(this.#body);
-    box.append(this.#top);
-    this.onScroll = () => {
-      const isAtEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - LINE;
-      if (isAtEnd !== this.#isFollowing && (isAtEnd || box.scrollTop < this.lastTop)) this.onFollow((this.#isFollowing = isAtEnd));
-      this.lastTop = box.scrollTop;
-      this.draw();
-    };
-    box.addEventListener("scroll", this.onScroll, { passive: true });
-    this.resized = new ResizeObserver(() => this.draw());
-    this.resized.observe(box);
-  }
-
-  close() {
-    this.box.removeEventListener("scroll", this.onScroll);
-    this.resized.disconnect();
-    this.#top.remove();
-  }
-
-  /** @param {LogLines} lines their numbers may be the same as those of the lines that are drawn */
-  show(lines) {
-    this.#lines = lines;
-    this.#drawn = "";
-    this.draw();
-  }
-
-  /** @param {Look} look */
-  look(look) {
-    this.#look = look;
-    this.#drawn = "";
-    this.draw();
-  }
-
-  /** @param {boolean} isFollowing */
-  follow(isFollowing) {
-    this.#isFollowing = isFollowing;
-    this.draw();
-  }
-
-  /** For new lines: draws at once after a pause, and then every `PACE`. */
-  drawSoon() {
-    if (this.#isComing) return;
-    this.#isComing = true;
-    setTimeout(() => {
-      this.#isComing = false;
-      this.draw();
-    }, Math.max(0, this.#drawnAt + PACE - performance.now()));
-  }
-
-  /** Draws in the next frame. */
-  draw() {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    requestAnimationFrame(() => {
-      this.#isDue = false;
-      this.#draw();
-    });
-  }
-
-  #draw() {
-    const lines = this.#lines.lines;
-    const { wrap } = this.#look;
-    const height = this.box.clientHeight;
-    // The position is computed: reading it between two changes would cost another layout.
-    const top = this.#isFollowing ? Math.max(0, lines.length * LINE - height) : this.box.scrollTop;
-    const margin = this.#isFollowing ? 1 : 5;
-    const first = wrap ? Math.max(0, lines.length - WRAPPED) : Math.max(0, Math.floor(top / LINE) - margin);
-    const shown = wrap ? lines.slice(first) : lines.slice(first, first + Math.ceil(height / LINE) + 2 * margin);
-    this.#top.style.height = wrap ? "auto" : `${lines.length * LINE}px`;
-    const drawn = `${shown[0]?.number}-${shown.at(-1)?.number}-${first}`;
-    if (drawn !== this.#drawn || !lines.length) this.#put(drawn, shown, first);
-    if (this.#isFollowing) this.box.scrollTop = wrap ? this.box.scrollHeight : lines.length * LINE;
-  }
-
-  /** @param {string} drawn identifies what is drawn @param {import("./log_lines.js").Line[]} shown @param {number} first index of the first of them */
-  #put(drawn, shown, first) {
-    const { wrap } = this.#look;
-    this.#drawn = drawn;
-    this.#drawnAt = performance.now();
-    this.#body.style.transform = wrap ? "" : `translateY(${first * LINE}px)`;
-    this.#body.replaceChildren(...(shown.length ? shown.map((line) => lineNode(line, this.#look)) : [noneNode()]));
-  }
-}
-
-/** @param {import("./log_lines.js").Line} line @param {Look} look */
-function lineNode(line, look) {
-  const node = document.createElement("div");
-  node.className = isTrouble(line.text) ? "line bad" : "line";
-  if (look.isMany) node.append(element("span", "who", String(line.rank ?? line.label)));
-  if (look.times && line.time) node.append(element("time", "", clock(line.time)));
-  const text = document.createElement("span");
-  pieces(line.text, look.find).forEach((piece, index) => text.append(index % 2 ? element("mark", "", piece) : piece));
-  node.append(text);
-  return node;
-}
-
-function noneNode() {
-  return element("div", "none", "No lines yet.");
-}
-
-/** @param {string} name @param {string} className @param {string} text */
-function element(name, className, text) {
-  const node = document.createElement(name);
-  node.className = className;
-  node.textContent = text;
-  return node;
 }
 
 /** `value`, once it has not changed for so long. @template T @param {T} value @param {number} milliseconds */

@@ -27,10 +27,28 @@ export class LogLines {
     if (this.lines.length > KEPT * 1.2) this.lines.splice(0, this.lines.length - KEPT);
   }
 
+  /** Whether the last line is not older than that of `other`. @param {LogLines} other */
+  reaches(other) {
+    const [last, otherLast] = [this.lines.at(-1), other.lines.at(-1)];
+    return last !== undefined && (otherLast === undefined || last.time > otherLast.time || isSame(last, otherLast));
+  }
+
+  /** Index of this line, which may be another stream's; without it, of the first line. @param {Line} line */
+  indexOf(line) {
+    const first = this.lines[0]?.number ?? 0;
+    const own = this.lines[line.number - first];
+    return own === line ? line.number - first : Math.max(0, this.lines.findLastIndex((one) => isSame(one, line)));
+  }
+
   /** The number of lines that are no longer kept. */
   get dropped() {
     return this.total - this.lines.length;
   }
+}
+
+/** @param {Line} one @param {Line} other */
+function isSame(one, other) {
+  return one.time === other.time && one.label === other.label && one.text === other.text;
 }
 
 /** Whether a line looks like an error. @param {string} text */
@@ -44,13 +62,6 @@ const EXCEPTION = /\b[A-Z]\w*(Error|Exception)\b/;
 /** `text` split at occurrences of `find` in upper or lower case, which are at the odd indices. @param {string} text @param {string} find @returns {string[]} */
 export function pieces(text, find) {
   if (!find) return [text];
-  const lower = text.toLowerCase();
-  const lowerFind = find.toLowerCase();
-  const found = [];
-  let from = 0;
-  for (let at = lower.indexOf(lowerFind); at >= 0; at = lower.indexOf(lowerFind, from)) {
-    found.push(text.slice(from, at), text.slice(at, at + lowerFind.length));
-    from = at + lowerFind.length;
-  }
-  return [...found, text.slice(from)];
+  // Not by the lower case of both, which may have another length: that of \u0130 has two characters.
+  return text.split(new RegExp(`(${find.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")})`, "giu"));
 }
