@@ -29,6 +29,10 @@ _NAMES_FILES: Mapping[str, tuple[int, frozenset[str]]] = {
 }
 """What puts the host name into the name of a directory or a file (runs/DATE_HOST, HOST_PID.TIME.pt.trace.json) unless an argument
 says another: at which position, and by which keyword."""
+PREFIXES = frozenset({"auto_envvar_prefix", "auto_env_var_prefix", "env_prefix", "_env_prefix", "envvar_prefix", "prefixed"})
+"""What click, typer, ConfigArgParse, pydantic, jsonargparse, dynaconf and environs call the beginning of the names of variables
+that they fill options from."""
+_OPTION = late_pattern(r"(?:--)?[A-Za-z]\w*(?:-\w+)*")
 _RESOLVERS = frozenset({"TFConfigClusterResolver"})
 """What reads TF_CONFIG for a program."""
 
@@ -62,6 +66,7 @@ class Sources:
         }
         """Fields of classes that a library fills from variables of their names."""
         self._keys = {id(key) for node in nodes for key in _keys(node)}
+        self._prefixes = frozenset(prefix for node in nodes for prefix in _prefixes(node))
 
     def value(self, node: ast.AST) -> str:
         """What the expression takes of the pod; empty when nothing."""
@@ -80,12 +85,20 @@ class Sources:
     def mention(self, node: ast.AST) -> str:
         """What a text names that may be a variable's: `["RANK", "HOSTNAME"]`; empty when none does."""
         if id(node) in self._settings and isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            return self._variables.get(node.target.id.upper(), "")
+            return self._variables.get(node.target.id.upper(), "") or self._behind_a_prefix(node.target.id)
+        if self._prefixes and (found := [*filter(None, map(self._behind_a_prefix, _options(node)))]):
+            return found[0]
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in self._keys:
             return ""
         if node.value in _HOST_NAME_CALLS:
             return HOST_NAME
         return self._variables.get(node.value) or next((called for _, called in self._put_in(node.value)), "")
+
+    def _behind_a_prefix(self, option: str) -> str:
+        """The variable that a library makes of the option's name and a prefix."""
+        words = option.lstrip("-").replace("-", "_").upper()
+        names = (f"{prefix.upper()}{joint}{words}" for prefix in self._prefixes for joint in ("", "_"))
+        return next((self._variables[name] for name in names if name in self._variables), "")
 
     def _put_in(self, text: str) -> Iterator[tuple[int, str]]:
         """The variables that something puts into the text: `${oc.env:HOSTNAME}`."""
@@ -190,6 +203,31 @@ class Sources:
                 found.add(id(node.func))  # the call is the value
             found |= {id(tested) for tested in _tested(node) if _is_look_up(tested)}
         return found
+
+
+def _prefixes(node: ast.AST) -> list[str]:
+    """The beginnings of names of variables that the node gives to a library of options: as an argument, in a class or in a
+    dictionary, by `env.prefixed("POD_")`."""
+    pairs: list[tuple[str | None, ast.expr]] = []
+    if isinstance(node, ast.keyword):
+        pairs = [(node.arg, node.value)]
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        pairs = [(node.targets[0].id, node.value)]
+    elif isinstance(node, ast.Dict):
+        pairs = [(python_code.constant(key), value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
+    elif isinstance(node, ast.Call) and python_code.called(node) == "prefixed":
+        pairs = [("prefixed", one) for one in node.args[:1]]
+    texts = (python_code.constant(value) for name, value in pairs if name in PREFIXES)
+    return [text for text in texts if text is not None]
+
+
+def _options(node: ast.AST) -> list[str]:
+    """What the node may name options by: a text, a field of a class, the parameters of a function."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and _OPTION.fullmatch(node.value):
+        return [node.value]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return python_code.parameters(node) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
 
 
 def _says_file(call: ast.Call, position: int, keywords: Collection[str]) -> bool:

@@ -48,13 +48,7 @@ from shunter.migrate.conversion.launch.shell_programs import (
     program,
     splits_at_separators,
 )
-from shunter.migrate.conversion.launch.shell_values import (
-    ShellText,
-    Value,
-    values_of,
-    values_of_piece,
-    written,
-)
+from shunter.migrate.conversion.launch.shell_values import ShellText, Value, put_together, values_of, values_of_piece, written
 from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word
 from shunter.migrate.conversion.launch.shells import SHELLS, text_words
 
@@ -211,10 +205,13 @@ def _read_command(
     if value := reading.functions.get(name):
         printed = replace(value, start=words[0].start)
         _tell(reading, printed, decides=is_cut, within=within)
+    if name == "eval" and (value := put_together(reading, words)):
+        printed = value
+        _tell(reading, value, decides=is_cut, within=within)
     for value in _listed(reading, command, within, is_piped=is_piped):
         printed = value
         _tell(reading, value, decides=is_cut or not value.is_named, within=within)
-    _read_code(reading, command, is_cut=is_cut, is_run=is_written or name in RUNNERS or (is_piped and _runs(following)))
+    _read_code(reading, command, is_cut=is_cut, is_run=is_written or _starts_runner(words) or (is_piped and _runs(following)))
     if name in {"read", "mapfile", "readarray"}:
         _read_into(reading, words, within, piped)
     for value in _given(reading, words, depth, is_cut=is_cut, within=within):
@@ -329,6 +326,11 @@ def _read_code(reading: ShellText, command: shell.Command, *, is_cut: bool, is_r
 def _is_code(reading: ShellText, piece: Piece) -> bool:
     """Whether the shell leaves it to be read by another program: what it replaces itself is a piece of its own."""
     return "$" in piece.value or "`" in piece.value or not reading.text.startswith('"', piece.start - 1)
+
+
+def _starts_runner(words: Sequence[Word]) -> bool:
+    """Whether the command is a runner of texts, or starts one on each host: `mpirun -n 2 awk TEXT`."""
+    return any(program(word) in RUNNERS for word in words)
 
 
 def _runs(command: shell.Command | None) -> bool:

@@ -6,7 +6,7 @@ What a command substitution brings is asked of who reads commands (`shell_reads`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -18,6 +18,8 @@ from shunter.migrate.conversion.launch.shell_words import Lexer, Piece, Word, ma
 
 _KEPT_WHOLE = late_pattern(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""
+_IN_PIECES = late_pattern(r"(?:\b(?P<target>[A-Za-z_]\w*)=[\"']?)?(?:\\\$|'\$')\{?[\"']*\$[\w{(]")
+"""How `eval` gets the name of a variable in pieces, and what it gives the value to: `me=\\$$a$b`."""
 _SUBSCRIPT = late_pattern(r"\[([^\]\n]*\$[^\]\n]*)\]")
 _PROMPTS = ("\\h", "\\H")
 """What stands for the host name in a prompt of bash, which `${NAME@P}` expands."""
@@ -117,6 +119,18 @@ def _of_variable(reading: ShellText, piece: Piece, depth: int) -> Iterator[Value
         at = reading.text.find(piece.default, piece.start, end)
         for inner in Lexer(reading.text, at, end - 1).document_pieces() if at >= 0 else ():
             yield from values_of_piece(reading, inner, depth + 1)
+
+
+def put_together(reading: ShellText, words: Sequence[Word]) -> Value | None:
+    """The variable whose name `eval` gets in pieces; what is given its value is known from here on."""
+    match = _IN_PIECES.search(reading.text, words[0].start, words[-1].end)
+    variable = next(iter(sought(reading.known, reading.text)), None) if match else None
+    if match is None or variable is None:
+        return None
+    value = replace(reading.known[variable], start=words[0].start)
+    if match["target"]:
+        reading.known[match["target"]] = replace(value, start=-1)
+    return value
 
 
 def cut_value(value: Value, text: str) -> Value:

@@ -78,6 +78,8 @@ def told_of(command: list[str], kind: str = "PyTorchJob") -> list[str]:
         "base=bert-worker; printf '%s-%d\\n' $base 0 > hosts",
         "grep -E 'bert.*-worker-[0-9]+' hosts",
         "grep -P '.*-worker-\\d' hosts",
+        "until ls /logs/events.*.bert-master-0.*; do sleep 1; done",
+        "[ $(ls -d /logs/*-worker-* | wc -l) = 3 ]",
     ],
 )
 def test_a_shell_that_builds_a_name_of_a_pod_is_told_of(text: str) -> None:
@@ -110,6 +112,7 @@ def test_python_that_builds_a_name_of_a_pod_is_told_of(code: str) -> None:
         "echo bert-worker starts; tar czf $NAME-$(date +%F).tgz /tmp",
         "NAME=bert-worker; tar czf $NAME-$(date +%F).tgz /tmp",
         "git branch -r | grep 'origin/.*-master$'",
+        "cp /conf/*worker* /conf/*-worker.yaml /tmp",
         "ls | grep -E 'run.*-worker$'",
     ],
 )

@@ -105,3 +105,14 @@ def test_a_rank_of_a_variable_of_v2_is_refused(command: list[str], kind: str) ->
 )
 def test_one_that_decides_nothing_or_is_the_rank_of_v1_is_a_warning(command: list[str], kind: str) -> None:
     assert {"HOST014", "HOST031!"} & {*limits(converted(command, kind))} == {"HOST014"}
+
+
+def test_an_option_that_a_library_fills_from_a_variable_of_v2_is_told_of() -> None:
+    code = """\
+import click
+@click.command(context_settings={"auto_envvar_prefix": "JAX"})
+@click.option("--process-id", default=0)
+def main(process_id): train(process_id)"""
+    assert "HOST014" in limits(converted(python(code), "JAXJob"))
+    assert "HOST014" not in limits(converted(python(code.replace("JAX", "RUN")), "JAXJob"))
+    assert "HOST014" not in limits(converted(python(code)))  # no variable of a PyTorchJob's pods

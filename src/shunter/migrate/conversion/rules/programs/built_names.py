@@ -180,6 +180,7 @@ def _pattern(name: str, roles: str) -> str:
     """What a text looks like that joins a name, one of the roles and a number."""
     in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\[\"'<]|$)"
     of_any_job = rf"\.[*+]-(?:{roles})-(?:\d|\\+d|\[\\*[\dd]|[$%{{][\w{{(])"
+    of_files = rf"\*[._-]?(?:{name}-)?(?:{roles})-(?:\d|[*?\[{{$%])"
     by_join = rf"""["']-["']\.join\([^)\n]{{0,400}}["'](?:{roles})["']"""
     of_three = rf"{_VALUE}-{_VALUE}-(?:\d|{_VALUE})"
     a_role = rf"""(?:=\s*["']?|["'(,\s])(?:{roles})(?=["'),;\s]|$)"""
@@ -190,7 +191,7 @@ def _pattern(name: str, roles: str) -> str:
     assigned = r"(?:\s?:\s?str)?\s?=\s?[\"']?"
     held = rf"""\b(?P<base>[A-Za-z_]\w*)(?:{assigned}|\sin\s[^\n;]{{0,200}}?){base}(?=["'\s;])"""
     return (
-        rf"{in_one_text}|{of_any_job}|{by_join}|{in_braces}|{added}"
+        rf"{in_one_text}|{of_any_job}|{of_files}|{by_join}|{in_braces}|{added}"
         rf"|{held}(?={_LATER}{_numbered('(?P=base)')})"
         rf"|{of_three}(?=[^\n]{{0,400}}?{a_role})|{a_role}(?={_LATER}{of_three})"
     )

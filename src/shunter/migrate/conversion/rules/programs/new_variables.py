@@ -13,6 +13,7 @@ from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.launch import python_code
 from shunter.migrate.conversion.launch.mounted_files import env_sources
 from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads, python_texts
+from shunter.migrate.conversion.launch.python_sources import PREFIXES
 from shunter.migrate.conversion.launch.reads import Read
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, has_any, place, quoted
 from shunter.migrate.findings import Topic
@@ -122,6 +123,22 @@ def apply(draft: Draft) -> None:
                 path, offset = place(programs, spot, spot.offset(start))
                 says = f"{quoted(text, start, spot)} asks for {name}, which is not set in v1 and is set in v2."
                 draft.report(ONLY_IN_V2, path, says, offset=offset)
+        for one in _by_options(draft, programs, new):
+            path, offset = place(programs, one.spot, one.spot.offset(one.start))
+            line = quoted(one.text, one.start, one.spot)
+            says = f"{line} is an option filled from {one.read.name}, which is not set in v1 and is set in v2."
+            draft.report(ONLY_IN_V2, path, says, offset=offset)
+
+
+def _by_options(draft: Draft, programs: Programs, new: Sequence[str]) -> Iterator[PodRead]:
+    """Options that a library fills from variables, which it names by a prefix and the option: `--nnodes` of PET_NNODES."""
+    if has_any(programs, PREFIXES):
+        names = {name: name for name in new}
+        found: dict[tuple[str, Path, str], PodRead] = {}
+        for one in pod_reads(programs.container, programs.volumes, draft.texts_of, names):
+            if one.read.name in names and one.read.name not in one.text:
+                found.setdefault((one.spot.file, one.spot.path, one.read.name), one)
+        yield from found.values()
 
 
 def _deciding(draft: Draft, programs: Programs, new: Sequence[str]) -> dict[tuple[str, Path, str], PodRead]:
