@@ -1,4 +1,4 @@
-"""What a Python program imports from a room, which is loaded when it is asked for, is there."""
+"""What a Python program imports from a package, which is loaded when it is asked for, is there."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from importlib import import_module
 
 import pytest
 
-NAMES = [(room, name) for room in ("launch", "sizing") for name in import_module(f"shunter.{room}").__all__]
+NAMES = [(package, name) for package in ("launch", "sizing") for name in import_module(f"shunter.{package}").__all__]
 
 
-@pytest.mark.parametrize(("room", "name"), NAMES)
-def test_every_public_name_of_a_room_is_found(room: str, name: str) -> None:
-    assert getattr(import_module(f"shunter.{room}"), name).__name__ == name
+@pytest.mark.parametrize(("package", "name"), NAMES)
+def test_every_public_name_of_a_package_is_found(package: str, name: str) -> None:
+    assert getattr(import_module(f"shunter.{package}"), name).__name__ == name

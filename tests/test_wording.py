@@ -32,8 +32,8 @@ def _cites(text: str) -> bool:
 
 def _files(*endings: str) -> list[Path]:
     """The files of the repository with such names."""
-    rooms = ("src", "tests", "docs", "bench", "conformance", "scripts", "examples", "deploy")
-    found = [path for room in rooms for path in (ROOT / room).rglob("*") if path.name.endswith(endings) and path.is_file()]
+    folders = ("src", "tests", "docs", "bench", "conformance", "scripts", "examples", "deploy")
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.name.endswith(endings) and path.is_file()]
     return [*ROOT.glob("*.md"), *found]
 
 
@@ -155,7 +155,7 @@ def test_the_map_of_a_package_names_its_own_modules_and_others_by_their_paths(pa
     assert [name for name in first if not {name, f"{name}.py", f"{name}.js"} & below] == []
     named = {name for name in MODULE.findall(text) if not name.rpartition("/")[2].startswith("test_")} - {"train.py"}
     others = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in below)}
-    assert [name for name in others if not any((room / name).exists() for room in (ROOT, ROOT / "src", SOURCE))] == []
+    assert [name for name in others if not any((folder / name).exists() for folder in (ROOT, ROOT / "src", SOURCE))] == []
 
 
 INDENTED_ROW = re.compile(r"^ *([\w./]+(?:, [\w./]+)*) {2,}\S", re.MULTILINE)
@@ -174,7 +174,7 @@ def test_the_description_of_a_package_says_what_each_of_its_modules_is(path: Pat
 @cache
 def _files_of_code() -> frozenset[str]:
     """By every part of their paths that ends with the name: `plan.py`, `controllers/plan.py`."""
-    files = [path.relative_to(ROOT).parts for room in ("src", "tests", "scripts") for path in (ROOT / room).rglob("*.*")]
+    files = [path.relative_to(ROOT).parts for folder in ("src", "tests", "scripts") for path in (ROOT / folder).rglob("*.*")]
     return frozenset("/".join(parts[start:]) for parts in files for start in range(len(parts)))
 
 

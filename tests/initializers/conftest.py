@@ -40,7 +40,7 @@ OF_AWS = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL",
 def initialize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Initialize:
     """Runs `python -m shunter.initializers ROLE DIRECTORY` with this environment, without waiting between attempts."""
     monkeypatch.setattr(fetching, "FIRST_WAIT", 0.0)
-    # Its process sets up no log; tests of other rooms may have done so in this one.
+    # Its process sets up no log; tests of other packages may have done so in this one.
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     for name in (*VARIABLES, *OF_AWS, "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)

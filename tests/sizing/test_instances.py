@@ -1,4 +1,4 @@
-"""Machines as data: names, units, and agreement with what the room fabrics says of the same machines."""
+"""Machines as data: names, units, and agreement with what the package fabrics says of the same machines."""
 
 from __future__ import annotations
 

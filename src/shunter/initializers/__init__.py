@@ -14,7 +14,7 @@ __main__.py       the last line of a fetch that fails, and its exit code
 
 What to fetch, and with which credentials, is in the environment, as for Kubeflow Trainer's initializers. What is there already is
 not fetched again, what was begun is resumed, every file is checked. Needs nothing of the cluster and, but for the errors, no
-other room of this package.
+other package of ours.
 
 Tests: tests/initializers; ENDPOINT and keys of s3 in test_s3.py, the last line of a failed fetch in that of its source.
 """

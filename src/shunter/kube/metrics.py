@@ -25,7 +25,7 @@ _RECONCILE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 
 
 class Metrics:
-    """All metrics of one process. Rooms add their own to `registry`."""
+    """All metrics of one process. Packages add their own to `registry`."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

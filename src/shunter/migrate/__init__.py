@@ -1,6 +1,6 @@
 """From kubeflow.org/v1 to trainer.kubeflow.org/v1alpha1: what there is, what becomes of it, and the proof that it trains alike.
 
-From Python: `from shunter import migrate; migrate.convert(...)`. Floors, from the highest; each imports only those below it:
+From Python: `from shunter import migrate; migrate.convert(...)`. Layers, from the highest; each imports only those below it:
 
 use_cases/    what the commands do, as functions: options in, a result out
 moving/       the jobs of a cluster: readiness, backup, plan, apply, rollback, and the comparison of runs

@@ -1,5 +1,5 @@
 """The built-in controllers of the embedded cluster. Each rule is a pure function in a file with the rule's name; `plan` of each
-controller reads them in order; shells only observe.
+controller reads them in order; I/O layers only observe.
 
 job/, cronjob/, jobset/                  batch/v1 and JobSet
 deployment/, replicaset/, statefulset/, daemonset/, workloads/    apps/v1, and what they share
@@ -8,9 +8,9 @@ certificates/                            requests for certificates
 disruption/, quota/                      how many pods may be evicted; what quotas count
 garbage/, namespaces.py                  owners that are gone; namespaces that come and go
 unassigned_pods.py                       pods deleted before they had a node
-served_kinds.py, removals.py, reconciler.py    what the shells share
+served_kinds.py, removals.py, reconciler.py    what the I/O layers share
 
-Tests: tests/cluster/controllers; lives as real controllers were recorded to live them in tests/recordings.
+Tests: tests/cluster/controllers; lifecycles of objects, as real controllers were recorded, in tests/recordings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Removals that take longer than one look: a task for each object that goes, tried until it is gone."""
+"""Removals that take longer than one reconcile: a task for each object that goes, tried until it is gone."""
 
 from __future__ import annotations
 

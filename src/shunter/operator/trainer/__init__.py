@@ -19,6 +19,6 @@ resources.py, upserts.py    GPUs and CPUs of a node; lists of containers
 controllers.py              which changes wake a job
 
 Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py in tests/operator/test_wakes.py; changes
-that the CRD refuses (numNodes of a running TrainJob) in tests/api/crds/test_generator.py; lives as upstream's Trainer was
-recorded to live them in tests/recordings/v2 (test_recordings.py).
+that the CRD refuses (numNodes of a running TrainJob) in tests/api/crds/test_generator.py; lifecycles, as upstream's
+Trainer was recorded, in tests/recordings/v2 (test_recordings.py).
 """

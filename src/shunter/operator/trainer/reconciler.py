@@ -1,4 +1,4 @@
-"""The shells around the trainer's plans: TrainJobs, and what is left to do about runtimes."""
+"""I/O layer around the trainer's plans: TrainJobs, and what is left to do about runtimes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell around the engine: reads what a job owns from the caches, and lets `plan` decide."""
+"""I/O layer around the engine: reads what a job owns from the caches, and lets `plan` decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell: looks at every autoscaler each period, with its target's scale and metrics as the server has them."""
+"""I/O layer: looks at every autoscaler each period, with its target's scale and metrics as the server has them."""
 
 from __future__ import annotations
 

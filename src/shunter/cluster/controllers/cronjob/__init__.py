@@ -1,8 +1,8 @@
 """The controller of CronJobs: Jobs at the times of a schedule.
 
-plan.py          one look: the Job that is due, Jobs that are over, the status
+plan.py          one reconcile: the Job that is due, Jobs that are over, the status
 times.py         the last missed time of a schedule, and when it is looked at next
-controller.py    the shell: what the plan sees, from the shared caches
+controller.py    the I/O layer: what the plan sees, from the shared caches
 
 Behaves as Kubernetes 1.36's `pkg/controller/cronjob`.
 

@@ -1,4 +1,4 @@
-"""One look at a CronJob: the Job that is due, the Jobs that are over, and its status."""
+"""One reconcile of a CronJob: the Job that is due, the Jobs that are over, and its status."""
 
 from __future__ import annotations
 

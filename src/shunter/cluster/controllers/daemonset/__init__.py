@@ -2,8 +2,8 @@
 
 Behaves as Kubernetes 1.36's `pkg/controller/daemon`. The scheduler places the pods: each names its node by node affinity.
 
-plan.py                       one look, and the status
-controller.py                 the shell: what the plan sees, from the shared caches
+plan.py                       one reconcile, and the status
+controller.py                 the I/O layer: what the plan sees, from the shared caches
 nodes.py, pod.py              on which nodes a pod belongs, and how it names its node
 rolling.py, history.py        a rolling update; revisions of the template
 backoff.py                    how long a failed pod is waited for

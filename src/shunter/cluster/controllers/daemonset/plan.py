@@ -1,4 +1,4 @@
-"""One look at a DaemonSet: a pod on each node that takes it, and its status."""
+"""One reconcile of a DaemonSet: a pod on each node that takes it, and its status."""
 
 from __future__ import annotations
 

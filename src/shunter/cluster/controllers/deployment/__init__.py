@@ -3,8 +3,8 @@
 Behaves as Kubernetes 1.36's `pkg/controller/deployment`. A plan changes no ReplicaSet twice: the sizes that rules want
 are collected first (`sizes.py`).
 
-plan.py         one look, in the order of its rules
-controller.py   the shell: what the plan sees, from the shared caches
+plan.py         one reconcile, in the order of its rules
+controller.py   the I/O layer: what the plan sees, from the shared caches
 bounds.py       maxSurge and maxUnavailable
 sizes.py        how large each ReplicaSet should be now: rollout, scaling
 history.py      versions, revision numbers, revisionHistoryLimit

@@ -1,4 +1,4 @@
-"""The shell: what the planner sees of Deployments, from the shared caches."""
+"""I/O layer: what the planner sees of Deployments, from the shared caches."""
 
 from __future__ import annotations
 

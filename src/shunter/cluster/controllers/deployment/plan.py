@@ -1,4 +1,4 @@
-"""One look at a Deployment: its ReplicaSets and its status."""
+"""One reconcile of a Deployment: its ReplicaSets and its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a PodDisruptionBudget: how many of its pods are healthy, and how many there have to be."""
+"""One reconcile of a PodDisruptionBudget: how many of its pods are healthy, and how many there have to be."""
 
 from __future__ import annotations
 

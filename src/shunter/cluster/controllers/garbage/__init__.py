@@ -2,7 +2,7 @@
 
 graph.py        who owns whom, by uid
 plan.py         the rules for one object: absent owners, blockOwnerDeletion, foreground, orphans
-collector.py    the shell: informers for every kind
+collector.py    the I/O layer: informers for every kind
 
 Works for every kind the API server serves, on metadata alone.
 

@@ -1,4 +1,4 @@
-"""The shell of garbage collection: a metadata informer for every kind served, and one controller over the graph they make.
+"""I/O layer of garbage collection: a metadata informer for every kind served, and one controller over the graph they make.
 
 Kinds come and go with their CRDs. Informers of different kinds do not keep step: an owner that none of them has is asked for, and
 so is an object that its owners left behind, before it is deleted: they may have let go of it.

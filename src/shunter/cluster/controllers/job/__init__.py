@@ -4,8 +4,8 @@ Behaves as Kubernetes 1.36's (features that are on by default there). One file p
 to know before changing it: a pod keeps the tracking finalizer until the Job's stored status accounts for it, so a pod that ends,
 or is deleted, is counted exactly once whatever dies in between.
 
-plan.py                                       one look, in the order of its rules
-controller.py                                 the shells: what each plan sees, from the shared caches
+plan.py                                       one reconcile, in the order of its rules
+controller.py                                 the I/O layer: what each plan sees, from the shared caches
 tally.py, tracking.py, memory.py              what pods add up to; each end counted once; ends of deleted pods
 replicas.py, backoff.py                       how many pods run now, and how long one waits for another
 verdict.py                                    whether the Job ends: backoffLimit, activeDeadlineSeconds, the policies

@@ -1,4 +1,4 @@
-"""The shells of the Job room: what each planner sees, from the shared caches."""
+"""I/O layer of Jobs: what each planner sees, from the shared caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a Job: what to write about its pods and its status."""
+"""One reconcile of a Job: what to write about its pods and its status."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from shunter.cluster.controllers.job.pods import (
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at a Job and its pods. `succeeded` and `failed` count what the status counted, what it holds as uncounted, and
+    """A Job and its pods, counted. `succeeded` and `failed` count what the status counted, what it holds as uncounted, and
     the pods that ended since."""
 
     job: Job

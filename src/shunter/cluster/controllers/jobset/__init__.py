@@ -9,7 +9,7 @@ suspension.py, ttl.py                   suspend; ttlSecondsAfterFinished
 volume_claims.py, service.py            volumeClaimPolicies; the headless service
 jobs.py, labels.py, names.py            what each Job is; its labels; names and host names
 children.py, replicated_status.py, progress.py    Jobs by what they mean; status.replicatedJobsStatus; status and events
-plan.py, controller.py                  one look; the shell
+plan.py, controller.py                  one reconcile; the I/O layer
 
 Tests: tests/cluster/controllers/jobset; tests/recordings/jobset, replayed by tests/cluster/controllers/test_recordings.py.
 """

@@ -1,4 +1,4 @@
-"""The shell of the JobSet room: what the planner sees, from the shared caches."""
+"""I/O layer of JobSets: what the planner sees, from the shared caches."""
 
 from __future__ import annotations
 

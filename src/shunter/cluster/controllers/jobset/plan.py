@@ -1,4 +1,4 @@
-"""One look at a JobSet: what to write about its Jobs, its service, its claims and its status."""
+"""One reconcile of a JobSet: what to write about its Jobs, its service, its claims and its status."""
 
 from __future__ import annotations
 

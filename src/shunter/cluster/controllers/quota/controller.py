@@ -1,4 +1,4 @@
-"""The shell: looks at the quotas of each namespace each second, with the objects that they count as the server has them."""
+"""I/O layer: looks at the quotas of each namespace each second, with the objects that they count as the server has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a ResourceQuota: its limits and what is used of them."""
+"""One reconcile of a ResourceQuota: its limits and what is used of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a ReplicaSet: which pods to create or delete, and its status."""
+"""One reconcile of a ReplicaSet: which pods to create or delete, and its status."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ fit.py           node selector, required node affinity, taints, resources, numbe
 claims.py        claims that are missing or not bound yet
 plan.py          whose turn it is (priority, age); the node, or condition and event
 resources.py, pod.py    what a node has left; what a pod asks
-controller.py    the shell
+controller.py    the I/O layer
 
 Tests: tests/cluster/controllers/scheduler; pod in test_fit.py and test_resources.py there.
 """

@@ -1,4 +1,4 @@
-"""One look at a StatefulSet: its revisions, claims, pods and status.
+"""One reconcile of a StatefulSet: its revisions, claims, pods and status.
 
 Pods come in order, each when the one before it is ready, unless podManagementPolicy is Parallel; they go, and are updated, from
 the last to the first.
