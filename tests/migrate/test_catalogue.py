@@ -28,7 +28,15 @@ def test_topic_is_complete(topic: Topic) -> None:
 
 def test_the_module_of_every_topic_is_known() -> None:
     assert modules().keys() == topics().keys()
-    assert modules()["TTL001"] == "shunter.migrate.conversion.rules.clean_pod_policy"
+    assert modules()["TTL001"] == ("shunter.migrate.conversion.rules.clean_pod_policy",)
+
+
+def test_a_module_that_only_defines_topics_reports_none() -> None:
+    assert modules()["MPI001"] == ("shunter.migrate.conversion.kinds.mpi_findings",)
+    assert modules()["TORCH010"] == ("shunter.migrate.conversion.rules.pytorch.processes",)
+    assert modules()["PROOF015"] == ("shunter.migrate.proof.stages.server",)
+    assert modules()["READY007"] == ("shunter.migrate.moving.readiness.checks.permissions",)
+    assert [id for id, found in modules().items() if any(module.endswith("topics") for module in found)] == []
 
 
 @pytest.mark.parametrize("topic", topics().values(), ids=lambda topic: topic.id)

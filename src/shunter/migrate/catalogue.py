@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from types import MappingProxyType, ModuleType
@@ -28,10 +29,29 @@ def topics() -> MappingProxyType[str, Topic]:
 
 
 @cache
-def modules() -> MappingProxyType[str, str]:
-    """The module that defines each topic, by the topic's id: `shunter.migrate.conversion.rules.ttl`."""
-    found = ((id, module.__name__) for module in _modules() for id in _DEFINITION.findall(inspect.getsource(module)))
-    return MappingProxyType(dict(found))
+def modules() -> MappingProxyType[str, tuple[str, ...]]:
+    """By the id of each topic the modules that report it: the one that defines it (`shunter.migrate.conversion.rules.ttl`), or,
+    where that one only defines it, as `mpi_topics` does, those that use it."""
+    reporting: dict[str, list[str]] = {}
+    definers: dict[str, str] = {}
+    for module in _modules():
+        source = inspect.getsource(module)
+        definers |= dict.fromkeys(_DEFINITION.findall(source), module.__name__)
+        for id in _used(module, source):
+            reporting.setdefault(id, []).append(module.__name__)
+    found = {id: reporting.get(id, [definer]) for id, definer in definers.items()}
+    return MappingProxyType({id: (definers[id],) if definers[id] in users else tuple(users) for id, users in found.items()})
+
+
+def _used(module: ModuleType, source: str) -> set[str]:
+    """The ids of the topics with which a module does more than to define or import them."""
+    words = Counter(re.findall(r"(?<![.\w])\w+", source))
+    used = {value.id for name, value in vars(module).items() if isinstance(value, Topic) and words[name] > 1}
+    for alias, imported in vars(module).items():
+        if isinstance(imported, ModuleType) and imported.__name__.startswith("shunter.migrate."):
+            named = (vars(imported).get(name) for name in re.findall(rf"(?<![.\w]){alias}\.(\w+)", source))
+            used |= {topic.id for topic in named if isinstance(topic, Topic)}
+    return used
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -40,7 +40,7 @@ def lines(topic: Topic) -> Iterator[tuple[str, str]]:
     yield "Effort", f"{topic.effort} points ({EFFORTS.get(topic.effort, 'more than a glance')})"
     if topic.upstream:
         yield "Upstream", topic.upstream
-    yield "Module", modules()[topic.id]
+    yield "Module", ", ".join(modules()[topic.id])
     if topic.impact != "blocking" or topic.acceptable:
         yield "Suppress", f"migration.yaml: suppressions: [{{id: {topic.id}, reason: ...}}]"
 
