@@ -16,7 +16,7 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.rank_failures import MOST_KEPT, RankFailures
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.controllers.plan import ContainerLog, Ref, StatusLogLine
-from shunter.operator.diagnosis import exception_line
+from shunter.operator.program_logs.ends import exception_line
 from shunter.operator.rank_failures import MOST_LOGS, NewFailure, last_lines, notes, recorded, summary, without_counted
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@
     collecting.py   reads the API server; sampling.py takes stacks by exec; recorder.py: flight recorders
     live_diagnosis.py   all of these, for a job in a cluster
 
-lines.py, endings.py              what log lines are (errors, warnings, ranks); how containers ended
+endings.py                        how containers ended; what log lines are: operator/program_logs
 waiting.py, stacks.py             what each rank does by two samples of its stacks; stacks as values
 early.py                          ranks that rest, too soon after their start for a verdict
 rank_texts.py                     where a rank stands, and in which call it waits, in words

@@ -11,13 +11,13 @@ from shunter.api.meta import Json
 from shunter.doctor.endings import Ending, endings
 from shunter.doctor.evidence import Evidence
 from shunter.doctor.launcher import hosts_in
-from shunter.doctor.lines import Line, parsed
 from shunter.doctor.places import places
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.blocked_pod import BlockedPod
 from shunter.operator.causes.pods import blocked_pods, crash_loops
 from shunter.operator.overview import Members, Overview, is_pod_of, overview
+from shunter.operator.program_logs.lines import Line, parsed
 
 LAST_LINES = 50
 T = TypeVar("T")

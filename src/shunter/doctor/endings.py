@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 from shunter.api.core import container_statuses
 from shunter.api.meta import Json, Struct
 from shunter.api.rank_failures import RankFailure
-from shunter.doctor.lines import Error, Line, errors, is_warning, parsed, parsed_end
 from shunter.jobs.failure_record import failure_record, last_to_fail, recorded_log
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.causes.events import event_time
-from shunter.operator.diagnosis import ERROR_LINE, KILLED, RANK_FAILED, faults, is_victim, recorded_failure, without_launcher
+from shunter.operator.diagnosis import RANK_FAILED, Fault, faults, is_victim, recorded_failure
 from shunter.operator.overview import member, was_pod_of
+from shunter.operator.program_logs.ends import LAST_LINES, last_lines, reason, refusal
+from shunter.operator.program_logs.lines import Error, Line, parsed, parsed_end
 
 _RECORDED = re.compile(r"(?:rank (\d+), )?pod (\S+), container (\S+): (.*?)(?:, exit code (\d+).*)?$")
-LAST_LINES = 20
 
 
 class Ending(Struct, frozen=True):
@@ -95,9 +95,9 @@ def endings(
         ended = (state.get("lastState" if is_previous else "state") or {}).get("terminated") or {}
         text = logs.get((fault.pod, fault.container, is_previous))
         lines = parsed_end(text) if text is not None else []
-        if text is not None and len(_last(lines)) < LAST_LINES:
+        if text is not None and len(last_lines(lines)) < LAST_LINES:
             lines = parsed(text)
-        error = reason(errors(lines))
+        error = reason(lines)
         found.append(
             Ending(
                 pod=fault.pod,
@@ -112,33 +112,13 @@ def endings(
                 runs_again=fault.runs_again,
                 has_log=text is not None,
                 error=error,
-                last_lines=_last(lines),
+                last_lines=last_lines(lines),
                 is_victim=is_victim(fault, _last_text(error, lines)),
             )
         )
     there = {ending.pod for ending in found}
     found += [one for one in recorded(job, events) if one.pod not in there]
     return _by_cause(found)
-
-
-def reason(found: Sequence[Error]) -> Error | None:
-    """The error that ended the program, of those in one log: the first after the last step that is no victim's."""
-    last = [error for error in found if not error.went_on]
-    return next((error for error in last if not error.is_victim), last[-1] if last else None)
-
-
-def refusal(lines: Sequence[str]) -> str:
-    """The error message of a program that ends without an exception: its last line that begins with `error:`, as the recipes
-    write it, or with the program's name and `error:`, as argparse does; or Python's message about a missing program."""
-    return next((line.strip() for line in reversed(lines) if ERROR_LINE.match(line)), "")
-
-
-def last_error_in(log: str) -> str:
-    """The exception that ended the program of this log, else its `refusal`; empty if it has neither."""
-    lines = parsed(log)
-    if (error := reason(errors(lines))) is not None:
-        return error.text
-    return refusal(_last(lines))
 
 
 def recorded(job: Json, events: Sequence[Json]) -> list[Ending]:
@@ -180,7 +160,7 @@ def _of_event(job: Json, event: Json) -> Ending | None:
 def _kept(pod: str, container: str, ranks: tuple[int, ...], why: str, code: int, at: str, words: Sequence[str]) -> Ending:
     """An ending of which only this and the last lines of the log are known."""
     lines = parsed("\n".join(words))
-    error = reason(errors(lines))
+    error = reason(lines)
     return Ending(
         pod=pod,
         container=container,
@@ -190,8 +170,8 @@ def _kept(pod: str, container: str, ranks: tuple[int, ...], why: str, code: int,
         at=at,
         has_log=bool(words),
         error=error,
-        last_lines=_last(lines),
-        is_victim=(code in KILLED and why != "OOMKilled") or (error is not None and error.is_victim),
+        last_lines=last_lines(lines),
+        is_victim=is_victim(Fault(pod=pod, reason=why, container=container, exit_code=code), _last_text(error, lines)),
     )
 
 
@@ -207,10 +187,6 @@ def gone_ranks(job: Json, pod: str, at: datetime) -> tuple[int, ...]:
 
 def _last_text(error: Error | None, lines: Sequence[Line]) -> str:
     return error.text if error is not None else (lines[-1].text if lines else "")
-
-
-def _last(lines: Sequence[Line]) -> tuple[str, ...]:
-    return tuple(without_launcher([line.text for line in lines if not is_warning(line.text)])[-LAST_LINES:])
 
 
 def _by_cause(found: list[Ending]) -> list[Ending]:

@@ -21,7 +21,6 @@ from shunter.doctor import recorder, stacks
 from shunter.doctor.case import Case
 from shunter.doctor.debug_containers import NoDebugContainerError, debug_container, is_due
 from shunter.doctor.evidence import Evidence, Missing, Recording, Sample
-from shunter.doctor.lines import is_warning, parsed
 from shunter.doctor.places import rank_list
 from shunter.doctor.rights import rights_in
 from shunter.doctor.waiting import group, has_gpu_waits, progress, trainers
@@ -29,6 +28,7 @@ from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.pods.remote_command import Commands
+from shunter.operator.program_logs.lines import is_warning, parsed
 
 RECORDER = "flight recorder"
 MOST_PODS = 64

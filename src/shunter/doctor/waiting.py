@@ -20,9 +20,9 @@ from typing import Literal, NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame, Process, Sample
-from shunter.doctor.lines import Line, is_warning
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.overview import moment
+from shunter.operator.program_logs.lines import Line, is_warning
 
 Doing = Literal["starting", "rendezvous", "collective", "data", "own"]
 

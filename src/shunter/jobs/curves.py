@@ -12,9 +12,9 @@ from typing import Literal
 
 from shunter.api.meta import Json, Struct
 from shunter.jobs.logs.metrics import RATE
-from shunter.jobs.logs.patterns import NOT_METRICS
 from shunter.jobs.metrics import Point, Series, Source, continued, extremes, finite, place_of_metric
 from shunter.operator.overview import moment
+from shunter.operator.program_logs.patterns import NOT_METRICS
 from shunter.operator.training_progress import reported_metrics
 
 MOST_POINTS = 2000

@@ -19,8 +19,6 @@ from shunter.operator.diagnosis import (
     RANK_FAILED,
     Fault,
     by_cause,
-    exception_line,
-    exception_name,
     faults,
     is_victim,
     recorded_failure,
@@ -28,6 +26,7 @@ from shunter.operator.diagnosis import (
     together,
 )
 from shunter.operator.overview import Overview, member, overview
+from shunter.operator.program_logs.ends import exception_line, exception_name
 from shunter.operator.rank_failures import fault as fault_of
 
 LAST_LINES = 20
@@ -105,7 +104,7 @@ def only_victims(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) ->
     first = [fault for fault in together(faults(pods)) if _label(job, pods, fault) in logs]
     if any(stop_text(job, pods, fault, logs) for fault in first):
         return False
-    return bool(first) and all(is_victim(fault, exception_line(last_lines(job, pods, fault, logs))) for fault in first)
+    return bool(first) and all(is_victim(fault, _exception(job, pods, fault, logs)) for fault in first)
 
 
 def missed_deadline(row: Overview) -> bool:
@@ -118,8 +117,8 @@ def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[
     pod_member = member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod))
     if stop := stop_text(job, pods, fault, logs):
         return Cause("Stopped", stop, who=pod_member.label, rank=pod_member.rank)
-    exception = exception_line([line for line in logs.get(pod_member.label, []) if not line.startswith(NO_LOG)])
-    return _of_fault(fault, exception or fault.message.strip(), pod_member.label, pod_member.rank)
+    exception = _exception(job, pods, fault, logs) or fault.message.strip()
+    return _of_fault(fault, exception, pod_member.label, pod_member.rank)
 
 
 def _of_record(failure: RankFailure, exception: str) -> Cause:
@@ -145,18 +144,15 @@ def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> lis
     rank 0 does, and logs of pods that were running when their job failed are gone."""
 
     def line(fault: Fault) -> str:
-        return exception_line(last_lines(job, pods, fault, logs))
-
-    def has_message(fault: Fault) -> bool:
-        return bool(line(fault)) and not line(fault).startswith(NO_LOG)
+        return _exception(job, pods, fault, logs)
 
     ordered = by_cause(faults(pods), line)
-    if not ordered or has_message(ordered[0]):
+    if not ordered or line(ordered[0]):
         return ordered
     same_fault = [
         fault for fault in together(faults(pods)) if fault.short == ordered[0].short and not is_victim(fault, line(fault))
     ]
-    first = next(filter(has_message, same_fault), ordered[0])
+    first = next(filter(line, same_fault), ordered[0])
     return [first, *(fault for fault in ordered if fault != first)]
 
 
@@ -170,7 +166,16 @@ def _label(job: Json, pods: Sequence[Json], fault: Fault) -> str:
     return member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)).label
 
 
+def _exception(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> str:
+    """The line of a fault's log that says why; empty without a log."""
+    return exception_line([line for line in _program_lines(job, pods, fault, logs) if not line.startswith(NO_LOG)])
+
+
 def last_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> list[str]:
     """The last log lines of a fault's container, without empty lines and native stack frames."""
+    return _program_lines(job, pods, fault, logs)[-LAST_LINES:]
+
+
+def _program_lines(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> list[str]:
     lines = logs.get(_label(job, pods, fault), [])
-    return [line for line in lines if line.strip() and not _NATIVE_FRAME.match(line)][-LAST_LINES:]
+    return [line for line in lines if line.strip() and not _NATIVE_FRAME.match(line)]

@@ -10,7 +10,7 @@ ended_pods.py          which pods ended first; diagnosis.py: what went wrong, in
 overview.py            state, ranks and times of a job of any kind in one row; native_jobs.py: the same of Indexed Jobs
 training_progress.py   steps, time left and warnings of what a program reported; restarts.py: how often all pods were recreated
 suspension.py          how a job is suspended or resumed; interrupted_scaling.py: one that `scale` left suspended
-needs.py               what programs need of an image
+program_logs/          what programs write, and which line says why they ended; needs.py: what they need of an image
 config.py, kinds.py    the file of `--config`; the kinds that are served
 permissions.py         what the operator may do: the one source of its roles
 process.py             the process, `__main__.py` that of an embedded cluster; job_gauge.py: metrics of jobs by state

@@ -83,16 +83,6 @@ VICTIM = late_pattern(
 """Matches the last line of a process that ended because another one did."""
 TOGETHER = timedelta(seconds=10)
 """Ranks that fail within this time of the first may be its causes as well as its victims: times have whole seconds."""
-_EXCEPTION = late_pattern(r"(\[[^\]]*\]:? *)*(?P<name>[A-Za-z_][\w.]*([Ee]rror|Exception|Interrupt|Exit|Failure|Expired))\b(:|$)")
-ERROR_LINE = late_pattern(
-    r"\s*(?:\S+: )?(?:error: \S|can't open file '|No module named |Error while finding module specification)"
-    r"|.*\bexec format error$"
-)
-"""The line in which a program says what is wrong: it begins with `error:`, or with the program's name and that, as argparse's;
-what Python says of a program that is not there, and a container runtime of one that is for another processor."""
-LAUNCHER_LINE = late_pattern(r"\bfailed \(exitcode: -?\d+\) local_rank: \d+ ")
-"""What torchrun says first of ranks that failed; its own traceback and summary follow, up to a hundred lines."""
-_RULE = late_pattern(r"([=*_-])\1{4,}$")
 _SIGTERM = 143
 
 
@@ -147,28 +137,6 @@ def is_victim(fault: Fault, last_line: str) -> bool:
     """Whether the fault's container ended because of another: with the exit code of SIGTERM, or with last words that match
     `VICTIM`. What ran out of memory is no victim whatever its last words."""
     return fault.exit_code == _SIGTERM or (fault.reason != "OOMKilled" and VICTIM.search(last_line) is not None)
-
-
-def exception_line(lines: Sequence[str]) -> str:
-    """The line that best says why a process ended: its last exception, else its last `error:` line, else its last line. Lines of
-    a launcher do not count."""
-    said = [text for line in without_launcher(lines) if (text := line.strip()) and not _RULE.match(text)]
-    named = [line for line in said if _EXCEPTION.match(line) and "ChildFailedError" not in line]
-    errors = [line for line in said if ERROR_LINE.match(line)]
-    return (named or errors or said or [""])[-1]
-
-
-def without_launcher(lines: Sequence[str]) -> Sequence[str]:
-    """What the program wrote before torchrun reported its end; all where it wrote nothing, or did not run under torchrun. What
-    follows a failure that torchrun answered with a restart is the program's own."""
-    end = next((number for number in range(len(lines) - 1, 0, -1) if LAUNCHER_LINE.search(lines[number])), len(lines))
-    return lines[:end] if any("ChildFailedError" in line for line in lines[end:]) else lines
-
-
-def exception_name(line: str) -> str:
-    """`OutOfMemoryError` of `torch.OutOfMemoryError: CUDA out of memory`; empty for a line that names no exception."""
-    match = _EXCEPTION.match(line)
-    return match["name"].rpartition(".")[2] if match else ""
 
 
 KILLED = (137, 143)

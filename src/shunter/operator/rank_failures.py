@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
@@ -24,7 +25,8 @@ from shunter.api.meta import true_condition
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
 from shunter.operator.deleted_pods import is_removed
-from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault, exception_line
+from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault
+from shunter.operator.program_logs.ends import exception_line
 
 MOST_EVENTS = 20
 """How many failures of one reconcile get an event: a thousand ranks that fail together have one reason."""
@@ -295,9 +297,15 @@ def _failure(pod: Pod, rank: int | None, container: str, run: _Run) -> RankFailu
         restart=run.number,
         reason=run.ended.reason or "Error",
         exit_code=run.ended.exit_code,
-        message=exception_line(run.ended.message.splitlines())[:LONGEST_MESSAGE],
+        message=_message(run.ended.message),
         time=run.ended.finished_at,
     )
+
+
+@lru_cache(maxsize=1024)
+def _message(text: str) -> str:
+    """What is kept of a termination message, which is looked at again in each reconcile: up to 4 KiB of a log, a millisecond."""
+    return exception_line(text.splitlines())[:LONGEST_MESSAGE]
 
 
 def _marked(counted: Mapping[str, int], failures: Iterable[RankFailure]) -> dict[str, int]:

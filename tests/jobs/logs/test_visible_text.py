@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.doctor.lines import parsed
 from shunter.jobs.logs.checkpoints import saved_step
 from shunter.jobs.logs.metrics import log_report
 from shunter.jobs.logs.visible_text import LONGEST, visible, visible_line
+from shunter.operator.program_logs.lines import parsed
 
 TEXTS = {
     "plain text stays, with tabs and newlines": ("loss 0.5\tstep 3\nok", "loss 0.5\tstep 3\nok"),

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from shunter.api.formats.digits import whole_number
 from shunter.api.late_patterns import late_pattern
-from shunter.jobs.logs import patterns as patterns
 from shunter.jobs.logs.metrics import log_report, timed
+from shunter.operator.program_logs import patterns as patterns
 from shunter.operator.training_progress import Checkpoint
 
 LONGEST = 1_000

@@ -16,9 +16,9 @@ import msgspec
 
 from shunter.api.formats.digits import whole_number
 from shunter.errors import InputError
-from shunter.jobs.logs import patterns as patterns
 from shunter.jobs.metrics import Point, Process, Series, extremes, finite
 from shunter.kube.pods.log_times import split_time, time_of
+from shunter.operator.program_logs import patterns as patterns
 
 _WORDS = re.compile(r"[\s_-]+")
 _POSITION_KEYS = ("step", "global_step", "iteration", "iter")

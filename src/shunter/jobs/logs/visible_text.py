@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from shunter.jobs.logs.patterns import ESCAPES
+from shunter.operator.program_logs.patterns import ESCAPES
 
 LONGEST = 10_000
 """Characters of a line that are shown."""

@@ -20,6 +20,16 @@ def test_what_failed_is_known_from_the_record_of_a_job_whose_pods_are_gone() -> 
     assert (verdict.id, verdict.ranks, verdict.cause) == ("T00", (1,), "rank 1 ended with KeyError: 'DATASET'")
 
 
+@pytest.mark.parametrize("code", [137, 143, 1])
+def test_the_record_of_a_pod_that_is_gone_gives_the_verdict_that_the_pod_gave(code: int) -> None:
+    gone, there = failed(), failed(pod(1, **ended(code, at=20)))
+    failure = {"rank": 1, "pod": "j-worker-0", "podUID": "u", "container": "pytorch", "reason": "Error", "exitCode": code}
+    gone.job["status"]["rankFailures"] = {"count": 1, "last": [{**failure, "time": ago(20)}]}
+    by_pod, by_record = ([(one.id, one.cause) for one in diagnose(seen, NOW).verdicts] for seen in (there, gone))
+    assert by_record[0][0] == by_pod[0][0] == ("T90" if code == 143 else "T00")
+    assert by_record[0][1].split(":")[0] == by_pod[0][1].split(":")[0]
+
+
 @pytest.mark.parametrize("words", ["error: --global-batch 7 must be a multiple of 2 ranks.", "train.py: error: no option --lrr"])
 def test_a_program_that_refuses_its_input_is_quoted(words: str) -> None:
     evidence = failed(pod(0, **ended(2)), logs=(log(0, "reading data", words, "bye"),))

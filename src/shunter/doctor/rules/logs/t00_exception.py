@@ -9,7 +9,6 @@ from __future__ import annotations
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
-from shunter.doctor.lines import is_step
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
 from shunter.doctor.rules.remedies import remedy_for
@@ -17,6 +16,7 @@ from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_e
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.diagnosis import SIGNALS
+from shunter.operator.program_logs.lines import is_step
 
 KILL, ILLEGAL_INSTRUCTION = 137, 132
 

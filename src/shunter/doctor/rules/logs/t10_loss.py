@@ -7,11 +7,11 @@ import re
 from typing import NamedTuple
 
 from shunter.doctor.case import Case
-from shunter.doctor.lines import Line
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.jobs.logs.patterns import POSITIONS, VALUE
+from shunter.operator.program_logs.lines import Line
+from shunter.operator.program_logs.patterns import POSITIONS, VALUE
 
 LINES = 2
 

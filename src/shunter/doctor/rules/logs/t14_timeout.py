@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
-from shunter.doctor.lines import Line, is_step, is_warning
 from shunter.doctor.places import rank_list
 from shunter.doctor.rank_texts import position_text, read_at
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching
@@ -22,6 +21,7 @@ from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.doctor.waiting import group
 from shunter.kube.pods.log_times import time_of
+from shunter.operator.program_logs.lines import Line, is_step, is_warning
 
 _MARK = "Watchdog caught collective operation timeout"
 _TEXT = re.compile(

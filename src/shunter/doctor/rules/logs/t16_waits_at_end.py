@@ -7,11 +7,10 @@ which rank it is. No verdict while lines are logged, or if anything follows the 
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.endings import reason
-from shunter.doctor.lines import errors
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.doctor.waiting import LEAST_SILENCE, quiet
+from shunter.operator.program_logs.ends import reason
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -24,7 +23,7 @@ def judge(case: Case) -> list[Verdict]:
         return []
     found = []
     for pod, lines in case.last_lines.items():
-        error = reason(errors(lines))
+        error = reason(lines)
         if error is not None and error.frames and error.text == lines[-1].text.strip():
             found.append(
                 Verdict(

@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.doctor.case import Case
-from shunter.doctor.endings import reason
-from shunter.doctor.lines import errors
 from shunter.doctor.places import rank_list
 from shunter.doctor.rank_texts import call, frame_text, position_text, read_at
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, group, has_ended, may_start, place, progress, writes_at_pace
+from shunter.operator.program_logs.ends import reason
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -115,9 +114,7 @@ def _stack(rank: Rank, twice: str) -> list[Excerpt]:
 
 def _raised(case: Case, rank: Rank) -> list[Excerpt]:
     """The last exception that the rank logged without a step after it: one in a thread does not end the process."""
-    found = reason(
-        [one for one in errors(case.last_lines.get(rank.pod, [])) if not one.went_on and one.rank in (None, rank.rank)]
-    )
+    found = reason([line for line in case.last_lines.get(rank.pod, []) if line.rank in (None, rank.rank)])
     if found is None or (found.rank is None and len(case.ranks.get(rank.pod, ())) != 1):
         return []
     return [Excerpt(source="log", text=found.text, pod=rank.pod, rank=rank.rank, at=found.at)]

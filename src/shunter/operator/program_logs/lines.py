@@ -6,27 +6,31 @@ import re
 from collections.abc import Sequence
 
 from shunter.api.grouping import grouped_by
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Struct
-from shunter.jobs.logs.patterns import ESCAPES, POSITIONS, VALUE
 from shunter.kube.pods.log_times import split_time
 from shunter.operator.diagnosis import VICTIM
+from shunter.operator.program_logs.patterns import ESCAPES, POSITIONS, VALUE
 
-_RANK = re.compile(r"\[(?:default|rank)(\d+)\]:? ?")
-_WARNING = re.compile(r"^\[?W\d{4} |\bWARN(?:ING)?\b|\b\w*Warning: |^\[rank\d+\]:\[W\d{4} ")
+_RANK = late_pattern(r"\[(?:default|rank)(\d+)\]:? ?")
+_WARNING = late_pattern(r"^\[?W\d{4} |\bWARN(?:ING)?\b|\b\w*Warning: |^\[rank\d+\]:\[W\d{4} ")
 _TRACEBACK = "Traceback (most recent call last)"
 _NAMES = ("Error", "Exception", "Interrupt", "Exit", "Failure", "Expired", "Warning")
 """What the names of exceptions end with."""
-_EXCEPTION = re.compile(rf"[A-Za-z_][\w.]*(?:{'|'.join(_NAMES)})\b(?::|$)")
-_ANY_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*(?:: |$)")
+_EXCEPTION = late_pattern(rf"[A-Za-z_][\w.]*(?:{'|'.join(_NAMES)})\b(?::|$)")
+_ANY_NAME = late_pattern(r"[A-Za-z_]\w*(?:\.\w+)*(?:: |$)")
 _SUMMARY = ("ChildFailedError",)
+_SUMMARIES = ("wandb: ",)
+"""How lines begin in which a library sums a run up after its end, whatever ended it."""
+_IGNORED = "Exception ignored "
 _ABORTS = (
     *("terminate called after throwing", "what(): ", "Fatal Python error", "Bus error", "Segmentation fault"),
     *("double free or corruption", "*** stack smashing detected", "corrupted size vs"),
 )
 _HEAP_CALLS = ("malloc(): ", "realloc(): ", "free(): ", "munmap_chunk(): ")
 """How the C library begins a message about heap corruption."""
-_ABORT = re.compile(f"{'|'.join(map(re.escape, _ABORTS))}|^(?:{'|'.join(map(re.escape, _HEAP_CALLS))})")
-_SAYS_WHY = re.compile(r"what\(\):|^Error while \S+(?: to)? shared memory segment ")
+_ABORT = late_pattern(f"{'|'.join(map(re.escape, _ABORTS))}|^(?:{'|'.join(map(re.escape, _HEAP_CALLS))})")
+_SAYS_WHY = late_pattern(r"what\(\):|^Error while \S+(?: to)? shared memory segment ")
 """A line of a message that says more than its first: NCCL calls a lack of shared memory a system error, as a lost peer."""
 MOST_LINES = 60
 """Lines of one error at most: an exception may have a long message."""
@@ -34,9 +38,9 @@ END_LINES = 2 * MOST_LINES
 """More than MOST_LINES, as some may be warnings or another rank's."""
 _WORDS = (_TRACEBACK, *_ABORTS, *_HEAP_CALLS, *_NAMES)
 """Every line at which an error begins contains one of these: a log without them needs no parsing."""
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
-_CHAINED = re.compile(r"(?:During handling of the above exception|The above exception was the direct cause)")
-_HINT = re.compile(r"step|epoch|iter|loss|batch|round|%\||\d/\d|it[=: ]", re.IGNORECASE)
+_FRAME = late_pattern(r'File "([^"]+)", line (\d+), in (\S+)')
+_CHAINED = late_pattern(r"(?:During handling of the above exception|The above exception was the direct cause)")
+_HINT = late_pattern(r"step|epoch|iter|loss|batch|round|%\||\d/\d|it[=: ]", re.IGNORECASE)
 
 
 class Line(Struct, frozen=True):
@@ -59,7 +63,7 @@ class Error(Struct, frozen=True):
     rank: int | None = None
     """The rank in the prefix of its lines; None if there is none."""
     went_on: bool = False
-    """Whether a step was logged after it: then it did not end the program."""
+    """Whether a step was logged after it, or Python ignored it: then it did not end the program."""
 
     @property
     def whole(self) -> str:
@@ -109,7 +113,7 @@ def is_warning(text: str) -> bool:
 
 def is_step(text: str) -> bool:
     """Whether a line reports progress of the training: a position, or a loss."""
-    if not _HINT.search(text):
+    if not _HINT.search(text) or text.startswith(_SUMMARIES):
         return False
     return any(one.pattern.search(text) for one in POSITIONS) or VALUE.search(text) is not None
 
@@ -142,13 +146,31 @@ def _errors(lines: Sequence[Line], rank: int | None) -> list[Error]:
             text = next((line.text.strip() for line in lines[number:end] if _SAYS_WHY.search(line.text)), text)
             if text.endswith(":") and number + 1 < end:
                 text = f"{text} {lines[number + 1].text.strip()}"  # torch lists what does not fit in the lines that follow
-            went_on = any(is_step(line.text) for line in lines[end:])
+            went_on = _is_ignored(lines, begin) or _goes_on(lines[:number], lines[end:])
             if found and _CHAINED.match(found[-1].lines[-1]):
                 block = (*found.pop().lines, *block)
             found.append(Error(text=text, lines=block, at=lines[number].at, rank=rank, went_on=went_on))
             begin, number = end, end - 1
         number += 1
     return found
+
+
+def _is_ignored(lines: Sequence[Line], begin: int) -> bool:
+    """Whether Python ignored the exception whose traceback begins there: it was raised where nobody can catch it, mostly while
+    the program ends already."""
+    return begin > 0 and lines[begin].text.startswith(_TRACEBACK) and lines[begin - 1].text.startswith(_IGNORED)
+
+
+def _goes_on(before: Sequence[Line], after: Sequence[Line]) -> bool:
+    """Whether an error was followed by a step other than the last before it: a progress bar is printed again when it closes."""
+    steps = {_position(line.text) for line in after if is_step(line.text)}
+    return bool(steps) and steps != {next((_position(line.text) for line in reversed(before) if is_step(line.text)), None)}
+
+
+def _position(text: str) -> tuple[str | None, ...]:
+    """What a step line says of where the training is; the line itself if it says nothing of it."""
+    match = next((match for one in POSITIONS if (match := one.pattern.search(text.strip()))), None)
+    return (text,) if match is None else tuple(match.groupdict().get(name) for name in ("epoch", "step"))
 
 
 def _is_raised(lines: Sequence[Line], begin: int, number: int) -> bool:
