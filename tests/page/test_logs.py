@@ -99,6 +99,12 @@ async def test_what_a_container_wrote_before_it_was_restarted_is_found_too() -> 
     assert await shown(LogServer([pod(0, restarts=1)], written), LogQuery(find="valueerror")) == [(0, "ValueError: no data")]
 
 
+async def test_of_a_progress_bar_of_any_length_the_last_text_is_shown() -> None:
+    bar = b"2026-01-01T00:00:05Z " + b"".join(b"\r\x1b[32m%6d/100000\x1b[0m [00:01<00:02]" % step for step in range(10_000))
+    server = LogServer([pod(0)], {"bert-node-0-0": [bar, b"\r100000/100000 [01:00<00:00]\nValueError\n"]})
+    assert await shown(server, LogQuery()) == [(0, "100000/100000 [01:00<00:00]"), (0, "ValueError")]
+
+
 async def test_a_container_of_the_operator_is_read_only_if_it_failed() -> None:
     waiting = pod(0)
     own = {"name": "init-pytorch", "restartCount": 0, "state": {"running": {}}}
