@@ -197,6 +197,10 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         failed(pod(0, container=MOUNTED, **ended(1), spec=OF_CLAIM), logs=(log(0, traceback(CUT_OFF)),)),
         ["T08"],
     ),
+    "a file that torch.save could not finish, as the recipes say it": (
+        failed(pod(0, **ended(1)), logs=(log(0, f"error: {CUT_OFF.partition(': ')[2]}. Step 10 is not saved."),)),
+        ["T08"],
+    ),
     "a position of a program's own": (
         failed(pod(0, **ended(1)), logs=(log(0, traceback("ValueError: unexpected pos 704 vs 598")),)),
         ["T00"],

@@ -43,9 +43,9 @@ class Ending(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The exception in one line, else the message or exit code of the container's status."""
-        if self.error is not None:
-            return self.error.text
+        """The exception or refusal in one line, else the message or exit code of the container's status."""
+        if self.log_error:
+            return self.log_error
         return self.message.strip().splitlines()[0] if self.message.strip() else f"exit code {self.exit_code}"
 
     @property

@@ -17,10 +17,10 @@ from shunter.launch.checkpoints.bucket_access import s3_variables
 from shunter.launch.checkpoints.bucket_checkpoints import bucket_below, damage_in_bucket, has_keys, server_variables
 from shunter.launch.checkpoints.location import CheckpointLocation, listing_command
 from shunter.launch.checkpoints.saved import newest_damage, saved_files, steps_of
+from shunter.launch.checkpoints.used_names import require_no_writer, writers_below
 from shunter.launch.marks import RESUMED
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import LaunchOptions
-from shunter.operator.overview import overview
 
 
 async def with_resumed_place(
@@ -80,14 +80,7 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
             f"If it was deleted, give the new job its name and the location: --name {options.resume} "
             f"-e {MUST_RESUME_VARIABLE}=true --checkpoints CLAIM or URL",
         )
-    for job in (await client.list(TRAIN_JOBS, namespace)).items:
-        metadata, row = job["metadata"], overview({"kind": TRAIN_JOBS.kind, **job})
-        writes_there = options.resume in (metadata["name"], annotations_of(job).get(RESUMED))
-        if writes_there and not row.is_finished:
-            raise InputError(
-                f"{option}: TrainJob {namespace}/{row.name} is {row.state}, and two jobs would write the same checkpoints.",
-                f"Wait until it has ended, or end it: shunter delete {row.name} -n {namespace}",
-            )
+    require_no_writer(option, await writers_below(client, namespace, place), options.resume)
     if not place.directory:
         return
     directory = Path(place.directory) / options.resume

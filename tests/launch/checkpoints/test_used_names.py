@@ -10,6 +10,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.resources import SECRETS, TRAIN_JOBS
 from shunter.errors import InputError
+from shunter.kube.errors import Forbidden, Status
 from shunter.launch.checkpoints import used_names as module
 from shunter.launch.checkpoints.used_names import used_names
 from shunter.launch.code.delivery import MountedCode
@@ -81,6 +82,50 @@ async def test_a_bucket_that_cannot_be_listed_is_not_taken_for_an_empty_one(monk
     monkeypatch.setattr(module, "names_in_bucket", refuse)
     found, (said,) = await used(BUCKET, KEYS)
     assert (found, "in s3://models/runs (AccessDenied); the program may resume from them" in said) == (set(), True)
+
+
+def writing(namespace: str, name: str, place: Checkpoints, *, resume: str = "", **status: Any) -> Json:
+    """A job that saves there; it runs unless the test gives another status."""
+    options = LaunchOptions(program=Program(path="train.py"), checkpoints=place, resume=resume)
+    made = launch(options, MountedCode("/src"), Runtime("torch", "torch"), name=name, namespace=namespace)[-1]
+    return {**made, "status": status}
+
+
+@pytest.mark.parametrize("place", [Checkpoints(directory="/shared"), BUCKET], ids=["directory", "bucket"])
+async def test_two_jobs_never_write_the_same_checkpoints(place: Checkpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In two namespaces jobs got one name, and one place, before the first had written anything there."""
+    monkeypatch.setattr(module, "names_in_bucket", lambda url, variables: set())
+    here, elsewhere = writing("team", "train", place), Checkpoints(directory="/shared/a")
+    others = (writing("b", "lm", place), writing("c", "lm-2", place, resume="lm-1"), writing("d", "far", elsewhere))
+    done = writing("e", "ended", place, conditions=[{"type": "Complete", "status": "True"}])
+    client = StoredObjects((SECRETS, SECRET), *((TRAIN_JOBS, job) for job in (here, *others, done))).client
+
+    async def used_by(name: str) -> tuple[set[str], int]:
+        said: list[str] = []
+        return await used_names(client, "team", place, KEYS, said.append, name=name), len(said)
+
+    names = {"train", "lm", "lm-1", "ended"}
+    assert await used_by("") == (names, 0)
+    assert await used_by("far") == (names, 0)
+    assert await used_by("ended") == (names, 0)
+    assert await used_by("train") == (names - {"train"}, 0), "the job of this name is replaced"
+    for name, writer in (("lm", "TrainJob b/lm is "), ("lm-1", "TrainJob c/lm-2 is ")):
+        with pytest.raises(InputError, match=f"--name {name}: {writer}.*, and two jobs would write the same checkpoints"):
+            await used_by(name)
+
+
+async def test_who_may_list_the_jobs_of_one_namespace_alone_sees_those(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Checkpoints(directory="/shared")
+    objects = StoredObjects((TRAIN_JOBS, writing("team", "mine", place)))
+    listed = objects.client.list
+
+    async def only_own(resource: Any, namespace: str = "", **more: Any) -> Any:
+        if not namespace:
+            raise Forbidden(Status(code=403, message="may not list trainjobs at the cluster scope"))
+        return await listed(resource, namespace, **more)
+
+    monkeypatch.setattr(objects.client, "list", only_own)
+    assert await used_names(objects.client, "team", place, (), print) == {"mine"}
 
 
 async def test_a_rerun_gets_no_name_of_a_deleted_job_with_checkpoints_in_its_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
