@@ -12,7 +12,7 @@ from doctor.rule_cases import CUDA, DENIED, RESET, UNKNOWN
 from job_evidence import NOW, v1_pod, v2_job
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Log
-from shunter.doctor.places import places, rank_count
+from shunter.doctor.places import places, processes, rank_count
 from shunter.doctor.text import report_lines
 from shunter.jobs.training_pods import pods_by_rank
 
@@ -34,6 +34,28 @@ Json = dict[str, Any]
 )
 def test_how_many_ranks_a_job_has_before_its_pods_are_there(job: Json, jobset: Json | None, count: int) -> None:
     assert rank_count(job, {}, jobset) == count
+
+
+AUTO = [{"name": "PET_NPROC_PER_NODE", "value": "auto"}]
+
+
+@pytest.mark.parametrize(
+    ("container", "count"),
+    [
+        ({"env": AUTO, "resources": {"limits": {"nvidia.com/gpu": "4", "nvidia.com/gpumem": "8000"}}}, 4),
+        ({"env": AUTO, "resources": {"limits": {"nvidia.com/gpumem": "8000", "nvidia.com/gpu": 4}}}, 4),
+        ({"env": AUTO, "resources": {"limits": {"gpu.intel.com/i915": "4"}}}, 4),
+        ({"env": AUTO, "resources": {"limits": {"nvidia.com/gpu.shared": "4"}}}, 4),
+        ({"env": AUTO, "resources": {"limits": {"cpu": "4"}}}, 1),
+        ({"command": ["torchrun", "--nproc-per-node=gpu", "a.py"], "resources": {"limits": {"amd.com/gpu": "2"}}}, 2),
+        ({"command": ["torchrun", "--nproc_per_node", "3", "a.py"], "env": AUTO}, 3),
+        ({"command": ["python", "a.py"], "env": AUTO, "resources": {"limits": {"nvidia.com/gpu": "4"}}}, 1),
+        ({"env": [*AUTO, {"name": "PET_NPROC_PER_NODE", "value": "2"}], "resources": {"limits": {"nvidia.com/gpu": "4"}}}, 2),
+    ],
+)
+def test_how_many_ranks_torchrun_starts_in_a_pod(container: Json, count: int) -> None:
+    """For `auto` one a device, whatever the resource is called; the last variable of a name counts."""
+    assert processes(pod(0, container=container)) == count
 
 
 FIRST, LAST = (0, 1), (1, 0)

@@ -33,6 +33,7 @@ from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
 from shunter.operator.causes import Cause, Evidence, Position, cause
 from shunter.operator.overview import overview
+from shunter.operator.training.policies.deadline import EXCEEDED
 from shunter.page.views.job import open_job
 from shunter.page.views.jobs import JobReading, job_row, kept_job
 from shunter.page.views.rank_rows import kept_pod
@@ -255,7 +256,7 @@ async def test_why_a_job_failed_that_keeps_no_record_is_read_off_its_pods(make: 
 async def test_a_job_that_failed_says_so_itself_where_nothing_else_is_left() -> None:
     found = await why(Lists(pods=None), v1_job(**FAILED))
     assert found == JobCause(Cause("Failed", "backoff limit"))
-    late = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "active longer than specified deadline"}
+    late = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": EXCEEDED.format(name="j")}
     server = Lists()
     assert (await why(server, v1_job(conditions=[late]))).cause == Cause("DeadlineExceeded", late["message"])
     assert server.asked == []

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from failed_job import NOW, PODS, failed_pod, job
+from job_evidence import v1_job, v1_pod, v2_job
 from shunter.api.meta import Json
 from shunter.jobs.description import description
 from shunter.jobs.failures import failure_cause, failure_lines
@@ -119,6 +120,23 @@ def test_a_job_that_missed_its_deadline_is_not_headed_by_how_its_pods_were_ended
     assert failure_cause(late, PODS, [], {"worker-0": TRACEBACK}).sentence == message
     text = "\n".join(description(late, Evidence(pods=PODS), {}, NOW))
     assert text.split("Conditions")[0].count(message) == 1
+
+
+def test_a_job_with_a_deadline_in_its_name_has_not_missed_one() -> None:
+    message = "PyTorchJob deadline-test is failed because 1 Worker replica(s) failed."
+    failed = {"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": message}
+    named = v1_job(conditions=[failed])
+    named["metadata"]["name"] = "deadline-test"
+    killed = {"name": "pytorch", "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
+    pod = v1_pod("worker", 0, phase="Failed", containerStatuses=[killed])
+    assert failure_cause(named, [pod], [], {}).word == "OOMKilled"
+    missed = {
+        "type": "Failed",
+        "status": "True",
+        "reason": "DeadlineExceeded",
+        "message": "TrainJob exceeded its active deadline",
+    }
+    assert failure_cause(v2_job(conditions=[missed]), [], [], {}).word == "DeadlineExceeded"
 
 
 def test_a_rank_that_was_restarted_long_ago_and_runs_is_not_the_headline() -> None:

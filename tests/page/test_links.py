@@ -101,7 +101,9 @@ def test_the_embedded_cluster_s_mlflow_is_linked_as_a_browser_reaches_it() -> No
 
 
 def test_variables_of_a_v1_job_are_those_of_its_containers() -> None:
-    template = {"spec": {"containers": [{"env": [{"name": "MLFLOW_TRACKING_URI", "value": "http://mlflow:5000"}]}]}}
+    given = [{"name": "MLFLOW_TRACKING_URI", "value": f"http://{host}:5000"} for host in ("old", "mlflow")]  # The last counts.
+    sidecar = {"env": [{"name": "MLFLOW_TRACKING_URI", "value": "http://other:5000"}]}
+    template = {"spec": {"containers": [{"env": given}, sidecar]}}
     spec = {"pytorchReplicaSpecs": {"Master": {"template": template}}}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {}, "spec": spec}
     assert [link.url for link in links(job)] == ["http://mlflow:5000"]

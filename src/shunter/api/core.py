@@ -206,6 +206,12 @@ class ConfigMap(Struct, frozen=True):
     data: dict[str, str] = {}
 
 
+def variables_of(container: Json) -> dict[str, str]:
+    """The variables that a container, or the trainer of a TrainJob, sets, by name; empty for one taken from elsewhere. Of several
+    of one name the last counts, as Kubernetes does it."""
+    return {one["name"]: str(one.get("value") or "") for one in container.get("env") or () if isinstance(one.get("name"), str)}
+
+
 def container_statuses(pod: Json) -> list[Json]:
     """What the kubelet says of each container of a pod as JSON, init containers first."""
     status = pod.get("status") or {}

@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from shunter.api.core import variables_of
 from shunter.api.formats.counts import joined, noun
 from shunter.api.meta import Json
+from shunter.api.scheduling.pod_requests import gpus_of
 from shunter.api.trainer.runtime import LAUNCHER
 from shunter.doctor.launcher import launcher_trains
 from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
 from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
 
-_NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+)")
+_NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+|auto|gpu|xpu)\b")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
 """The number of processes that torchrun starts without an option."""
 NO_RANKS = (LAUNCHER, "ps", "evaluator")
 """Roles of pods without ranks: launchers that start ranks in other pods (mpirun), and tasks of TensorFlow that take part in no
 collective and never end by themselves."""
-GPU_WORDS = ("auto", "gpu")
+GPU_WORDS = ("auto", "gpu", "xpu")
+"""For which torchrun counts devices (torch.distributed.run)."""
 
 
 def places(
@@ -103,15 +106,12 @@ def processes(pod: Json) -> int:
     container = next(one for one in pod["spec"]["containers"] if one["name"] == training_container(pod))
     words = " ".join(str(word) for word in [*(container.get("command") or ()), *(container.get("args") or ())])
     if match := _NPROC.search(words):
-        return max(1, int(match[1]))
-    value = next((one.get("value") for one in container.get("env") or () if one.get("name") == NPROC_VARIABLE), None)
-    if value is None or ("torchrun" not in words and "torch.distributed.run" not in words and words):
+        value = match[1]
+    elif "torchrun" in words or "torch.distributed.run" in words or not words:
+        value = variables_of(container).get(NPROC_VARIABLE, "")
+    else:
         return 1
-    if str(value).isdecimal():
-        return max(1, int(value))
-    limits = (container.get("resources") or {}).get("limits") or {}
-    gpus = next((str(amount) for name, amount in limits.items() if name.endswith("/gpu")), "")
-    return max(1, int(gpus)) if value in GPU_WORDS and gpus.isdecimal() else 1
+    return max(1, int(value) if value.isdecimal() else gpus_of({"containers": [container]}) if value in GPU_WORDS else 1)
 
 
 def rank_list(ranks: Sequence[int]) -> str:

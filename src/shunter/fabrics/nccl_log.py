@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from shunter.api.core import variables_of
 from shunter.api.meta import Json
 from shunter.fabrics import NETWORK_VARIABLE, Profile, profiles
 
@@ -29,9 +30,7 @@ def requested_profile(name: str, pods: Sequence[Json]) -> Profile | None:
     if name in profiles():
         return profiles()[name]
     containers = [container for pod in pods for container in pod.get("spec", {}).get("containers") or ()]
-    networks = {
-        one.get("value") for container in containers for one in container.get("env") or () if one["name"] == NETWORK_VARIABLE
-    }
+    networks = {variables_of(container).get(NETWORK_VARIABLE) for container in containers}
     resources = {
         resource
         for container in containers

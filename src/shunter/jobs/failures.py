@@ -28,6 +28,8 @@ from shunter.operator.diagnosis import (
 from shunter.operator.overview import Overview, member, overview
 from shunter.operator.program_logs.ends import exception_line, exception_name
 from shunter.operator.rank_failures import fault as fault_of
+from shunter.operator.trainer.status import DEADLINE_EXCEEDED
+from shunter.operator.training.policies.deadline import EXCEEDED
 
 LAST_LINES = 20
 """Log lines shown of a container that failed: Open MPI writes 14 after the reason why a node was not reached."""
@@ -109,7 +111,7 @@ def only_victims(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) ->
 
 def missed_deadline(row: Overview) -> bool:
     """Whether a job failed because of its deadline."""
-    return "deadline" in row.message.lower()
+    return row.state == "Failed" and (row.reason == DEADLINE_EXCEEDED or row.message == EXCEEDED.format(name=row.name))
 
 
 def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> Cause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shlex
 
+from shunter.api.core import variables_of
 from shunter.api.meta import Json, annotations_of
 from shunter.api.program_start import ProgramStart
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, TRAINING_RUNTIMES
@@ -174,9 +175,7 @@ def checkpoint_volume(job: Json) -> Json:
 def checkpoints_of(job: Json) -> Checkpoints | None:
     """The place below which a job, made by `launch`, keeps its checkpoints; None where it does not say so itself."""
     metadata = job["metadata"]
-    environment = job["spec"].get("trainer", {}).get("env") or ()
-    values = {variable["name"]: variable.get("value", "") for variable in environment}
-    place, _, name = values.get(CHECKPOINT_VARIABLE, "").rpartition("/")
+    place, _, name = variables_of(job["spec"].get("trainer") or {}).get(CHECKPOINT_VARIABLE, "").rpartition("/")
     if name != annotations_of(job).get(RESUMED, metadata["name"]):
         return None
     if "://" in place:

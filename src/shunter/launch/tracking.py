@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
+from shunter.api.core import variables_of
 from shunter.api.meta import Json, Struct
 from shunter.cluster import mlflow_server
 from shunter.errors import InputError
@@ -150,8 +151,7 @@ def with_uri(job: Json, uri: str) -> Json:
 
 def tracked_run(job: Json) -> TrackedRun | None:
     """Where a TrainJob logs to, by its own variables and what its program reported; None where neither says so."""
-    trainer = job["spec"].get("trainer") or {}
-    values = {variable["name"]: variable.get("value", "") for variable in trainer.get("env") or ()}
+    values = variables_of(job["spec"].get("trainer") or {})
     if URI not in values:
         return None
     metrics = ((job.get("status") or {}).get("trainerStatus") or {}).get("metrics") or ()

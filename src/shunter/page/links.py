@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote, urlsplit
 
+from shunter.api.core import variables_of
 from shunter.api.meta import Json, annotations_of
 from shunter.jobs.logs.visible_text import visible
 from shunter.launch.tracking import URI, browser_address, tracked_run
@@ -75,15 +76,13 @@ def _of_variables(job: Json) -> Iterator[tuple[str, str]]:
 
 
 def _variables(job: Json) -> dict[str, str]:
-    """The variables of the job's containers, as specified in the job itself; of equal names the first."""
+    """The variables of the job's containers, as specified in the job itself; of several containers that set one the first."""
     if is_v2(job):
-        given = (job["spec"].get("trainer") or {}).get("env") or ()
+        containers = [job["spec"].get("trainer") or {}]
     else:
         templates = [spec.get("template") or {} for spec in replica_specs(job).values()] or [job["spec"].get("template") or {}]
         containers = [one for template in templates for one in (template.get("spec") or {}).get("containers") or ()]
-        given = [variable for one in containers for variable in one.get("env") or ()]
     found: dict[str, str] = {}
-    for variable in given:
-        if isinstance(value := variable.get("value"), str):
-            found.setdefault(variable.get("name", ""), value)
+    for container in reversed(containers):
+        found |= variables_of(container)
     return found

@@ -9,6 +9,7 @@ import posixpath
 import shlex
 from pathlib import Path
 
+from shunter.api.core import variables_of
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.launch.mounts import CHECKPOINTS_PATH
@@ -50,8 +51,7 @@ class CheckpointLocation(Struct, frozen=True):
 
 def checkpoint_location(job: Json) -> CheckpointLocation | None:
     """None for a job without a checkpoint location."""
-    environment = (job["spec"].get("trainer") or {}).get("env") or ()
-    path = next((str(one.get("value", "")) for one in environment if one["name"] == CHECKPOINT_VARIABLE), "")
+    path = variables_of(job["spec"].get("trainer") or {}).get(CHECKPOINT_VARIABLE, "")
     if not path:
         return None
     volume = checkpoint_volume(job)
@@ -65,8 +65,8 @@ def checkpoint_location(job: Json) -> CheckpointLocation | None:
 
 def endpoint_of(job: Json) -> str:
     """The server of one's own that a job's variables name for S3; empty for Amazon's, or where a Secret says it."""
-    environment = {one["name"]: one.get("value", "") for one in (job["spec"].get("trainer") or {}).get("env") or ()}
-    return str(next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), ""))
+    environment = variables_of(job["spec"].get("trainer") or {})
+    return next((environment[name] for name in ENDPOINT_VARIABLES if environment.get(name)), "")
 
 
 def listing_command(job: Json, place: CheckpointLocation) -> str:

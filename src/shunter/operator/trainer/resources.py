@@ -26,7 +26,8 @@ def merged_resources(runtime: Json, job: Json) -> Json:
 
 
 def gpu_count(resources: Json) -> int:
-    """The number of the first resource with `gpu` in its name, among the requests, else the limits; 0 without one."""
+    """The number of the first resource with `gpu` in its name, among the requests, else the limits; 0 without one: as upstream
+    counts for what it writes into pods. What a device is for people and for the doctor, `pod_requests.is_gpu` says."""
     for field in ("requests", "limits"):
         for name, value in (resources.get(field) or {}).items():
             if "gpu" in name.lower():

@@ -19,7 +19,6 @@ from shunter.operator.training.progress import Progress
 from shunter.operator.training.status import judged, settled
 
 BACKOFF_EXCEEDED = "Job {name} has failed because it has reached the specified backoff limit"
-DEADLINE_EXCEEDED = "Job {name} has failed because it was active longer than specified deadline"
 
 
 def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
@@ -48,7 +47,7 @@ def plan(framework: AnyFramework, observed: Observed, now: datetime) -> Plan:
         progress = failures.with_exit_events(framework, observed, progress)
         return _over_limit(observed, progress, BACKOFF_EXCEEDED.format(name=job.name))
     if remaining is not None and remaining <= 0:
-        return _over_limit(observed, progress, DEADLINE_EXCEEDED.format(name=job.name))
+        return _over_limit(observed, progress, deadline.EXCEEDED.format(name=job.name))
     return _running(framework, observed, progress, remaining)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from shunter.api.core import variables_of
 from shunter.api.meta import Json
 from shunter.api.network_policies import NetworkPod, NetworkPolicy, World, lets_through, limits, named_ports, selecting
 from shunter.doctor.case import Case
@@ -75,7 +76,7 @@ def _given(case: Case) -> list[tuple[str, str]]:
     found = []
     for pod in case.ranked:
         for container in pod["spec"]["containers"]:
-            values = {one["name"]: str(one.get("value") or "") for one in container.get("env") or ()}
+            values = variables_of(container)
             found += [(values[host], values[port]) for host, port in _VARIABLES if values.get(host) and values.get(port)]
     return list(dict.fromkeys(found))
 

@@ -36,7 +36,8 @@ def slots(job: Job) -> int:
 
 
 def is_gpu_launcher(job: Job) -> bool:
-    """Whether the launcher trains too: any of its containers has a limit for a GPU, as its resource's name says."""
+    """Whether the launcher trains too: any of its containers has a limit of a resource with `gpu` in its name, as upstream
+    looks for it."""
     containers = (job.replicas[LAUNCHER].template.get("spec") or {}).get("containers") or []
     limits = (name for container in containers for name in (container.get("resources") or {}).get("limits") or {})
     return any("gpu" in name for name in limits)

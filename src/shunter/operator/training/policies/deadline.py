@@ -9,6 +9,9 @@ from datetime import datetime
 
 from shunter.operator.training.job import AnyJob
 
+EXCEEDED = "Job {name} has failed because it was active longer than specified deadline"
+"""The message of the condition Failed: its reason is that of all failures of the kind."""
+
 
 def remaining(job: AnyJob, now: datetime) -> float | None:
     """Seconds until the deadline, 0 or less when it is over; None without a deadline or before the start."""
