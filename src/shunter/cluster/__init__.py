@@ -3,6 +3,7 @@
 Three processes that meet only over HTTP: the API server, the operator, and the agent (built-in controllers, scheduler, node).
 
 apiserver/, controllers/, node/    see there; agent.py: the process of the latter two
+policy_types/                  the type check of admission policies, in the process of the controllers
 lifecycle.py, supervisor.py    `up` and `down`; the process that keeps the others alive, and ends with the state directory
 supervisor_end.py              how `down` ends it
 credentials.py                 keys, certificates, tokens and kubeconfigs of a cluster

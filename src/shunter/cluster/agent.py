@@ -71,6 +71,7 @@ def run(options: argparse.Namespace) -> None:
 async def serve(options: argparse.Namespace) -> None:
     """Controllers and, unless there is no node, scheduler and node, on one client."""
     from shunter.cluster import controllers
+    from shunter.cluster.policy_types import controller as policy_types
 
     state = StateDir(options.state_dir)
     connection = kubeconfig.load(state.component_kubeconfig("agent"))
@@ -87,6 +88,7 @@ async def serve(options: argparse.Namespace) -> None:
             volumes=None if options.no_node else state.volumes,
             strict_resources=options.strict_resources,
         )
+        policy_types.register(manager, client)
         if not options.no_node:
             controllers.register_scheduler(manager, strict_resources=options.strict_resources)
             controllers.register_autoscaler(manager, client, period=options.autoscaler_sync_period)

@@ -25,7 +25,11 @@ ENTRIES: list[dict[str, Any]] = embedded_page.entries()
 
 def module(name: str) -> str:
     """The whole name of a module of the cluster; those of the API server go without its name."""
-    return f"shunter.cluster.{name}" if name.startswith(("controllers.", "node.")) else f"shunter.cluster.apiserver.{name}"
+    return (
+        f"shunter.cluster.{name}"
+        if name.startswith(("controllers.", "node.", "policy_types."))
+        else f"shunter.cluster.apiserver.{name}"
+    )
 
 
 def test_the_table_names_each_served_kind_once() -> None:

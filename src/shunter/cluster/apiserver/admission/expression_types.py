@@ -6,7 +6,7 @@ Source: k8s.io/apiserver 1.36 `admission/plugin/cel/compile.go`, `composition.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.schema.cel import CompilationError
@@ -120,14 +120,19 @@ def environment(
     return Environment(found, structs)
 
 
-def variable_types(variables: Iterable[Json], *, has_params: bool) -> dict[str, Type] | None:
+class Within(Protocol):
+    """What a variable may read besides the variables before it."""
+
+    def __call__(self, *, variables: Mapping[str, Type] | None) -> Environment:
+        """With these variables."""
+
+
+def variable_types(variables: Iterable[Json], within: Within) -> dict[str, Type] | None:
     """The types of a policy's variables, each of which may read those before it; None without any."""
     found: dict[str, Type] | None = None
     for variable in variables:
         found = found or {}
-        found[variable.get("name", "")] = _variable_type(
-            variable.get("expression", ""), environment(has_params=has_params, variables=found)
-        )
+        found[variable.get("name", "")] = _variable_type(variable.get("expression", ""), within(variables=found))
     return found
 
 

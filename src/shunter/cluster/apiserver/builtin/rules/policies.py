@@ -6,6 +6,7 @@ Source: k8s.io/kubernetes 1.36 `apis/admissionregistration` v1 defaults and vali
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, required
 from shunter.api.meta import Json
@@ -50,8 +51,8 @@ def policy_errors(policy: Json) -> list[FieldError]:
     variables = spec.get("variables") or ()
     for index, variable in enumerate(variables):
         errors += _variable_name_errors(variable.get("name") or "", f"spec.variables[{index}].name")
-        earlier = expression_types.variable_types(variables[:index], has_params=kind is not None) or {}
-        within = expression_types.environment(has_params=kind is not None, variables=earlier)
+        having = partial(expression_types.environment, has_params=kind is not None)
+        within = having(variables=expression_types.variable_types(variables[:index], having) or {})
         errors += expression_errors(variable.get("expression", ""), f"spec.variables[{index}].expression", within)
     return errors
 
@@ -63,7 +64,9 @@ def environment_of(policy: Json, *, has_patches: bool = False, has_authorizer: b
         has_params=has_params,
         has_patches=has_patches,
         has_authorizer=has_authorizer,
-        variables=expression_types.variable_types(policy["spec"].get("variables") or (), has_params=has_params),
+        variables=expression_types.variable_types(
+            policy["spec"].get("variables") or (), partial(expression_types.environment, has_params=has_params)
+        ),
     )
 
 
