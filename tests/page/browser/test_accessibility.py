@@ -64,6 +64,45 @@ def test_axe_finds_nothing(look: Look, width: int, scheme: Literal["light", "dar
         assert tab.page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, f"{path} is too wide"
 
 
+def test_no_view_is_wider_than_the_narrowest_window(look: Look, given: Given) -> None:
+    """A desktop's at a zoom of 400 %, with names as long as they may be."""
+    long = {"name": "resnet-" * 36, "namespace": "n" * 63}
+    given.rows["jobs"] = {"jobs": [msgspec.structs.replace(row, **long) for row in samples.first_jobs(2e9)]}
+    given.rows["job"] = samples.job(8, **long)
+    cluster = samples.cluster()
+    given.rows["cluster"] = {
+        **cluster,
+        "nodes": [msgspec.structs.replace(node, name=f"{long['name']}-{node.name}") for node in cluster["nodes"]],
+        "waiting": [msgspec.structs.replace(row, **long) for row in cluster["waiting"]],
+        "queues": [msgspec.structs.replace(row, **long) for row in cluster["queues"]],
+    }
+    migration = samples.migration()
+    given.rows["migration"] = {**migration, "moves": [msgspec.structs.replace(row, **long) for row in migration["moves"]]}
+    page = look(viewport={"width": 320, "height": 640}).page
+    origin = page.evaluate("() => location.origin")
+    for path, whole in VIEWS.items():
+        page.goto(origin + path)
+        expect(page.locator(whole).first).to_be_visible()
+        assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, f"{path} is too wide"
+
+
+def test_on_a_telephone_a_long_namespace_hides_neither_ranks_nor_kind(look: Look, given: Given) -> None:
+    given.rows["jobs"] = {"jobs": [msgspec.structs.replace(samples.first_jobs(2e9)[3], namespace="n" * 63)]}
+    under = look(viewport={"width": 360, "height": 640}).page.locator("tr.row td.under")
+    expect(under).to_have_text("999/1,000 \u00b7 PyTorchJob \u00b7 " + "n" * 63)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_end_of_a_node_s_name_is_whole_in_its_cell(look: Look, given: Given, width: int) -> None:
+    ranks = [msgspec.structs.replace(row, node=f"gke-team-a100-pool-0a1b2c3d-w4x{row.rank}") for row in samples.ranks(3)]
+    given.rows["job"] = {**given.rows["job"], "ranks": ranks}
+    names = look("/jobs/vision/PyTorchJob/bert-large", viewport={"width": width, "height": 640}).page.locator(
+        ".strip.cells i > span"
+    )
+    expect(names).to_have_text([f"\u2026a1b2c3d-w4x{rank}" for rank in range(3)])
+    assert names.evaluate_all("(cells) => cells.map((cell) => Math.max(0, cell.scrollWidth - cell.clientWidth))") == [0, 0, 0]
+
+
 @pytest.mark.parametrize("width", [700, 901, 1000])
 def test_why_a_job_failed_is_shown_in_half_a_window(look: Look, width: int) -> None:
     """It was cut off between the widths of a telephone and of a desktop."""

@@ -145,6 +145,28 @@ def test_a_thousand_jobs_have_elements_for_those_in_view_only(look: Look, given:
     expect(page.locator('tr[data-index="2"] a')).to_be_focused()
 
 
+def test_back_leads_to_the_row_that_was_opened(look: Look, given: Given) -> None:
+    given.rows["jobs"] = {"jobs": samples.jobs(500)}
+    page = look().page
+    page.evaluate("() => scrollTo(0, 9000)")
+    link = page.get_by_role("link", name="bert-base-480", exact=True)
+    link.click()
+    expect(page.locator(".head")).to_be_visible()
+    assert page.evaluate("() => scrollY") == 0
+    page.go_back()
+    expect(link).to_be_in_viewport()
+    expect(link).to_be_focused()
+    assert page.evaluate("() => scrollY") == 9000
+    # The next row, not the first.
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/jobs/.+/.+/(?!bert-base-480)"))
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    expect(page.get_by_role("heading", name="Jobs")).to_be_focused()
+    assert page.evaluate("() => scrollY") == 0
+
+
 def test_rows_come_change_and_go_while_one_looks(look: Look, given: Given) -> None:
     tab = look()
     rows = samples.first_jobs(2e9)

@@ -9,7 +9,7 @@ import { Login } from "./login.js";
 import { Migration } from "./migration.js";
 import { MoveView } from "./move.js";
 import { Heading, TOO_MANY, toast } from "./parts.js";
-import { navigate, parse } from "./route.js";
+import { navigate, parse, restorePlace } from "./route.js";
 import { refusal } from "./streams.js";
 
 /**
@@ -29,6 +29,7 @@ function App() {
   const [live, setLive] = useState(/** @type {Live | null} */ (null));
   const [isHelpOpen, setHelpOpen] = useState(false);
   const previous = useRef(route);
+  const leave = useRef(() => {});
   useEffect(() => {
     const change = () => setRoute(parse(location.pathname, location.search));
     addEventListener("popstate", change);
@@ -48,7 +49,8 @@ function App() {
   useEffect(() => {
     document.title = titleOf(route);
     if (keyOf(previous.current) !== keyOf(route)) {
-      scrollTo(0, 0);
+      leave.current();
+      leave.current = restorePlace();
       /** @type {HTMLElement | null} */ (document.querySelector("main h1"))?.focus({ preventScroll: true });
     }
     previous.current = route;

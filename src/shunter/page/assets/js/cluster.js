@@ -32,9 +32,9 @@ export function Cluster({ onLive }) {
           ${waiting.map((job) => html`<tr key=${job.id}><td><a href=${jobUrl(job)}>${job.name}</a></td><td>${job.namespace}</td><td class="n">${job.up ?? "?"}/${job.wanted ?? "?"}</td><td>${job.why}</td></tr>`)}</tbody></table></section>`
       : null}
     ${queues.length
-      ? html`<section class="panel" aria-labelledby="queues"><header><h2 id="queues">Queues</h2></header><table><thead><tr><th>Queue</th><th>Namespace</th><th class="n">Pending</th><th class="n">Admitted</th><th>Usage</th></tr></thead><tbody>
+      ? html`<section class="panel" aria-labelledby="queues"><header><h2 id="queues">Queues</h2></header><div class="wide" tabindex="0"><table><thead><tr><th>Queue</th><th>Namespace</th><th class="n">Pending</th><th class="n">Admitted</th><th>Usage</th></tr></thead><tbody>
           ${queues.map((queue) => html`<tr key=${queue.id}><td>${queue.name} <span class="faint">${queue.clusterQueue}</span></td><td>${queue.namespace}</td><td class="n">${queue.pending ?? 0}</td><td class="n">${queue.admitted ?? 0}</td>
-            <td>${(queue.usage ?? []).map(([resource, used, nominal]) => `${resource} ${used} of ${nominal}`).join(", ")}</td></tr>`)}</tbody></table></section>`
+            <td>${(queue.usage ?? []).map(([resource, used, nominal]) => `${resource} ${used} of ${nominal}`).join(", ")}</td></tr>`)}</tbody></table></div></section>`
       : null}`;
 }
 

@@ -100,7 +100,7 @@ function cellsOf(job, now) {
     <td class="c-progress"><${Progress} progress=${job.progress} state=${job.state} now=${now} /></td>
     <td class="c-age n">${job.created ? age(ageOf(job, now)) : ""}</td>
     <td class="c-why" title=${job.why}>${job.why}</td>
-    <td class="under" aria-hidden="true">${job.namespace} ${"\u00b7"} ${job.kind} ${"\u00b7"} ${ranks}</td>`;
+    <td class="under" aria-hidden="true">${ranks} ${"\u00b7"} ${job.kind} ${"\u00b7"} ${job.namespace}</td>`;
 }
 
 /** Index of the first row to render, index after the last, and the height of a row in pixels. @param {{current: HTMLElement | null}} body @param {number} total */

@@ -80,7 +80,8 @@ class Cell extends Component {
   }
 }
 
-const CELL = 16;
+/** Characters that fit into a cell in wide fonts. */
+const CELL = 13;
 
 /** The end of a node's name, where names differ. @param {string} name */
 function ending(name) {

@@ -1,4 +1,4 @@
-/** URLs of the page, parsed and built. Pure, except `navigate` and `goBack`. */
+/** URLs of the page, parsed and built. Pure, except `navigate`, `restorePlace` and `goBack`. */
 
 /**
  * @typedef {{view: "jobs", filter: JobFilter}
@@ -72,12 +72,47 @@ export function apiUrl(path, parameters = {}) {
   return withQuery(`/api/${path.split("/").map(encodeURIComponent).join("/")}`, query);
 }
 
-/** Shows another URL; with `replace` without a new history entry, such as for each letter typed. @param {string} url @param {{replace?: boolean}} [how] */
+/**
+ * Shows another URL; with `replace` without a new history entry, such as for each letter typed. The entry that is left keeps where one
+ * was in it, for `restorePlace`. @param {string} url @param {{replace?: boolean}} [how] */
 export function navigate(url, { replace = false } = {}) {
   if (url === location.pathname + location.search) return;
   if (replace) history.replaceState(history.state, "", url);
-  else history.pushState({ isFollowed: true }, "", url);
+  else {
+    history.replaceState({ ...history.state, left: { top: scrollY, url } }, "");
+    history.pushState({ isFollowed: true }, "", url);
+  }
   dispatchEvent(new Event("shunter:navigate"));
+}
+
+/** Where a view was left: how far it was scrolled, in pixels, and the URL of the link that was followed. @typedef {{top: number, url: string}} LeftAt */
+
+/**
+ * Scrolls back to where this entry of the history was left, as soon as the view is long enough, and focuses the link that was followed;
+ * to the top of an entry that is new. Ends when the returned function is called, or the viewer does something else.
+ */
+export function restorePlace() {
+  const left = /** @type {LeftAt | undefined} */ (history.state?.left);
+  scrollTo(0, 0);
+  if (!left) return () => undefined;
+  const over = new AbortController();
+  const end = () => over.abort();
+  const focusLink = () => {
+    const link = [...document.querySelectorAll("main a[href]")].find((one) => one.getAttribute("href") === left.url);
+    if (link && !over.signal.aborted) /** @type {HTMLElement} */ (link).focus({ preventScroll: true });
+    end();
+  };
+  const observer = new ResizeObserver(() => {
+    if (document.documentElement.scrollHeight - innerHeight < left.top) return;
+    observer.disconnect();
+    scrollTo(0, left.top);
+    // Rows that have come into view are there in the second frame.
+    requestAnimationFrame(() => requestAnimationFrame(focusLink));
+  });
+  observer.observe(document.body);
+  over.signal.addEventListener("abort", () => observer.disconnect());
+  for (const name of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(name, end, { signal: over.signal, passive: true });
+  return end;
 }
 
 /** Shows the previous view, or `url` if this is the first view of the window. @param {string} url */
