@@ -330,12 +330,12 @@ def _status(error):
 
 
 def _text(error):
-    """In one line, and without a password that somebody wrote into the address."""
-    line = " ".join(str(error).split())[:200]
+    """In one line, and without a password that somebody wrote into the address. Of a long one the end says what went wrong."""
+    line = re.sub(r"//[^/@ ]*@", "//", " ".join(str(error).split()))
     if "Invalid Host header" in line:
         name = urlsplit(os.environ["MLFLOW_TRACKING_URI"]).netloc.rpartition("@")[2]
         return f"the server does not answer to this name; start it with: mlflow server --allowed-hosts {name}"
-    return f"{type(error).__name__}: {re.sub(r'//[^/@ ]*@', '//', line)}"
+    return f"{type(error).__name__}: {line if len(line) <= 250 else f'{line[:100]} ... {line[-145:]}'}"
 
 
 def _page(page):

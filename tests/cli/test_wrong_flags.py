@@ -70,6 +70,11 @@ WRONG = {
         2,
         "--gpus applies to programs, and binary is not a program",
     ),
+    "an option of programs beside a shell script": (
+        ("run", "train.sh", "--gpus", "1"),
+        2,
+        "train.sh is neither a Python program nor a manifest.\n       Start the Python program that it starts",
+    ),
     "a place for checkpoints without a bucket": (
         ("run", "-m", "train", "--checkpoints", "s3://"),
         2,

@@ -149,6 +149,7 @@ def test_a_script_that_its_pods_could_not_read_is_refused(closed_script: Path) -
 
 CALLS_NOTHING = "defines functions and calls none of them, so it ends at once; call one at its end"
 DOES_NOTHING = "contains no statement that does anything, so it ends at once; is it saved?"
+IN_NO_PACKAGE = "fails at line 2: a script is in no package to import from; run it as a module, with -m"
 SNIPPETS = {
     "the snippet of a guide": (
         "import torch\n\ndef setup(): ...\n\nclass Model: ...\n\ndef train():\n    setup()\n",
@@ -161,6 +162,9 @@ SNIPPETS = {
     "with a loop": ("def train(): ...\n\nfor _ in range(3):\n    pass\n", ""),
     "no function": ("import trains_when_it_is_imported\n", ""),
     "nothing": ("", DOES_NOTHING),
+    "an import from its package": ("import os\nfrom .data import load\n\nload()\n", IN_NO_PACKAGE),
+    "one that may fail": ("try:\n    from .data import load\nexcept ImportError:\n    from data import load\n", ""),
+    "one after it has said which": ('__package__ = "pkg"\nfrom .data import load\n\nload()\n', ""),
     "comments and settings": ('"""Trains."""\n# later\nLR = 1e-3\n\nclass Model: ...\n', DOES_NOTHING),
 }
 

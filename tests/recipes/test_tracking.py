@@ -235,6 +235,16 @@ def test_a_server_that_was_not_told_its_name_is_told_how(
     assert "s3cret" not in said
 
 
+def test_of_a_long_error_the_reason_is_kept_and_a_password_is_not(recipe: ModuleType) -> None:
+    """requests puts the reason at the end, as `[Errno 111] Connection refused`."""
+    address = f"http://me:{'s3cret' * 40}@10.0.0.1:5000"
+    said = recipe._text(OSError(f"API request to {address}/api/2.0/{'x' * 200} failed (Caused by: Connection refused)"))
+    assert said.startswith("OSError: API request to http://10.0.0.1:5000/api")
+    assert said.endswith("failed (Caused by: Connection refused)")
+    assert "s3cret" not in said
+    assert len(said) < 270
+
+
 def test_steps_wait_in_a_bounded_number_and_those_beyond_are_counted(recipe: ModuleType, gate: Gate, job: str) -> None:
     vars(recipe).update(WAITING_STEPS=60, CLOSE=1.0)
     gate.close()

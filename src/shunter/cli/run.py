@@ -81,13 +81,12 @@ def run(
             target = connect_or_start(kubeconfig, context, warm=modules)
         succeeded = asyncio.run(run_program(target, request, program, replace=replace, timeout=limit))
     else:
+        require_manifests(files)
         if given := given_options(program):
             raise InputError(
                 f"{given[0]} applies to programs, and {(files or ['a manifest'])[0]} is not a program.",
                 "In manifests, set the corresponding fields.",
             )
-
-        require_manifests(files)
         manifests = [manifest for file in (*files, *(words or ())) for manifest in load(file)]
         target = connect_or_start(kubeconfig, context, warm=modules)
         succeeded = asyncio.run(run_manifests(target, manifests, replace=replace, timeout=limit))

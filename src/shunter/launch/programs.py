@@ -76,8 +76,8 @@ def code_of(
 
 def idle_reason(source: bytes) -> str:
     """Why a script ends at once when it is run: it is empty, or defines functions and does nothing else, as snippets of guides
-    do, or it is no Python of this version, which may be another than that of the pods. Pure; empty for what does something, or
-    may by what it imports."""
+    do, or imports from its own package, which a script has none of, or it is no Python of this version, which may be another than
+    that of the pods. Pure; empty for what does something, or may by what it imports."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError) as error:
@@ -86,6 +86,9 @@ def idle_reason(source: bytes) -> str:
         return f"is not a valid Python {version} program: {line}"
     functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
+    relative = next((one for one in imports if isinstance(one, ast.ImportFrom) and one.level), None)
+    if relative is not None and b"__package__" not in source:  # which a script may set itself
+        return f"fails at line {relative.lineno}: a script is in no package to import from; run it as a module, with -m"
     rest = [one for one in body if not isinstance(one, ast.ClassDef) and one not in functions and one not in imports]
     if not all(_only_names(one) for one in rest):
         return ""
