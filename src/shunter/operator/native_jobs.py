@@ -59,3 +59,10 @@ def state(job: Json) -> tuple[str, Json]:
 def ranks(job: Json) -> int:
     """The indexes that it gives out. A smaller spec.parallelism lets fewer of them run at a time."""
     return int(job["spec"].get("completions") or 1)
+
+
+def pods_at_once(job: Json, done: int = 0) -> int:
+    """How many of its pods may run at a time, when so many have succeeded; also of a Job that does not number its pods."""
+    spec = job.get("spec") or {}
+    parallelism = int(1 if spec.get("parallelism") is None else spec["parallelism"])
+    return min(parallelism, int(spec.get("completions") or parallelism) - done)

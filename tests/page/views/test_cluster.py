@@ -127,10 +127,13 @@ def test_how_many_nodes_there_are_is_unknown_where_they_may_not_be_read() -> Non
     assert (summary.nodes, summary.ready, summary.gpus, summary.gpus_asked, nodes) == (None, None, None, None, [])
 
 
-def test_what_a_job_asks_for_is_counted_over_all_its_ranks() -> None:
+def test_what_a_job_asks_for_is_counted_over_all_ranks_that_run_at_a_time() -> None:
     template = {"spec": {"containers": [{"resources": {"limits": {"amd.com/gpu": "4"}}}]}}
     v1 = load_yaml(V1_JOB)
     for role in v1["spec"]["pytorchReplicaSpecs"].values():
         role["template"] = template
-    native = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {"completions": 2, "template": template}}
-    assert (gpus_requested_by(v1), gpus_requested_by(native), gpus_requested_by(load_yaml(TRAIN_JOB))) == (12, 8, None)
+    assert (gpus_requested_by(v1), gpus_requested_by(load_yaml(TRAIN_JOB))) == (12, None)
+    for completions, parallelism, asked in ((2, 2, 8), (100, 2, 8), (2, 100, 8), (None, 3, 12), (2, None, 4)):
+        spec = {"completions": completions, "parallelism": parallelism, "template": template}
+        native = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": spec}
+        assert gpus_requested_by(native) == asked

@@ -21,7 +21,7 @@ from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, blocked_po
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
 from shunter.operator.causes.words import Cause
 from shunter.operator.interrupted_scaling import is_to_be_resumed
-from shunter.operator.native_jobs import is_native
+from shunter.operator.native_jobs import is_native, pods_at_once
 from shunter.operator.overview import (
     is_finished,
     is_pod_of,
@@ -226,11 +226,9 @@ def _lacks_pods(job: Json, there: Sequence[Json]) -> bool:
     spec, status = job.get("spec") or {}, job.get("status") or {}
     if spec.get("suspend") or any(one.get("status") == "True" for one in status.get("conditions") or []):
         return False
-    parallelism = int(spec.get("parallelism", 1))
     done = max(int(status.get("succeeded") or 0), sum(pod.get("status", {}).get("phase") == "Succeeded" for pod in there))
-    desired: int = min(parallelism, int(spec.get("completions") or parallelism) - done)
     at_work = [pod for pod in there if not pod_has_ended(pod)]
-    return len(at_work) < desired
+    return len(at_work) < pods_at_once(job, done)
 
 
 def _refusal(message: str) -> Cause:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from shunter.api.formats.counts import noun
 from shunter.api.meta import Json
 from shunter.operator.causes.words import Cause
-from shunter.operator.native_jobs import is_native, ranks
+from shunter.operator.native_jobs import is_native, pods_at_once, ranks
 from shunter.operator.overview import is_v1, is_v2, member, moment
 
 STRAGGLER_TIMEOUT = timedelta(minutes=2)
@@ -86,7 +86,7 @@ def _was_restarted(job: Json, label: str, pod: Json, pods: Sequence[Json]) -> bo
 
 
 def _runs_in_turns(job: Json) -> bool:
-    return is_native(job) and int(job["spec"].get("parallelism", 1)) < ranks(job)
+    return is_native(job) and pods_at_once(job) < ranks(job)
 
 
 def _groups(job: Json, pods: Sequence[Json]) -> list[dict[str, Json]]:

@@ -17,7 +17,7 @@ from shunter.doctor.places import spans
 from shunter.jobs.pods_up import requested_ranks
 from shunter.kube.client import Client
 from shunter.migrate.survey.inventory.gpu_hours import gpus
-from shunter.operator.native_jobs import is_native
+from shunter.operator.native_jobs import is_native, pods_at_once
 from shunter.operator.overview import NATIVE_ROLE, V2_ROLE, is_v1, place_by_labels
 from shunter.page.cluster_readings import (
     OPERATOR_KINDS,
@@ -202,11 +202,11 @@ def _job_of(labels: Mapping[str, str]) -> tuple[str, int]:
 
 
 def gpus_requested_by(job: Json) -> int | None:
-    """The GPUs that all pods of a job request together; None if only its runtime specifies them. Pure."""
+    """The GPUs that all pods of a job that run at a time request together; None if only its runtime specifies them. Pure."""
     if is_v1(job):
         return gpus(job)
     if is_native(job):
-        return (requested_ranks(job) or 0) * gpus_of(job["spec"]["template"].get("spec") or {})
+        return pods_at_once(job) * gpus_of(job["spec"]["template"].get("spec") or {})
     number, resources = requested_ranks(job), (job["spec"].get("trainer") or {}).get("resourcesPerNode")
     return None if number is None or resources is None else number * gpus_of({"containers": [{"resources": resources}]})
 
