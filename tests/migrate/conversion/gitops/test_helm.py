@@ -10,7 +10,8 @@ from typing import Any
 import helm_python
 import pytest
 
-from shunter.migrate.conversion.gitops.helm import Refusal, skeleton_of
+from shunter.migrate.conversion.gitops.helm import skeleton_of
+from shunter.migrate.conversion.gitops.helm_values import Refusal
 from shunter.migrate.conversion.gitops.square import build_of, converted_build, differences
 from shunter.migrate.conversion.source.documents import parsed
 from shunter.migrate.conversion.source.files import text_file
@@ -133,14 +134,38 @@ def test_fields_of_an_expression_are_converted_however_they_are_included(tmp_pat
         ("kind: PyTorchJob", "kind: {{ .Values.kind }}", 2, "kind and version are not written out"),
         ("restartPolicy: OnFailure", "restartPolicy: {{ .Values.restart }}", 14, "{{ .Values.restart }}"),
         ("backoffLimit: {{ .Values.retries }}", "suspend: {{ .Values.suspend }}", 10, "Expected `bool"),
+        ("backoffLimit: {{ .Values.retries }}", "cleanPodPolicy: {{ .Values.p }}", 10, "{{ .Values.p }} depends on its value"),
+        ("backoffLimit: {{", "ttlSecondsAfterFinished: {{", 10, "{{ .Values.retries }} depends on its value"),
     ],
-    ids=["a range", "the kind", "a word from a list", "a flag"],
+    ids=["a range", "the kind", "a word from a list", "a flag", "a word that becomes a number", "a number with a least value"],
 )
 def test_what_only_rendering_can_tell_is_refused_with_its_line(old: str, new: str, line: int, reason: str) -> None:
     (document,) = parsed(TEMPLATE.replace(old, new, 1), "templates/job.yaml")
     with pytest.raises(Refusal, match=re.escape(reason)) as refusal:
         skeleton_of(document, Options())
     assert refusal.value.line + 1 == line
+
+
+def test_a_quoted_value_that_moves_into_an_option_loses_its_quotes() -> None:
+    (document,) = parsed(TEMPLATE.replace("spec:\n", "spec:\n  nprocPerNode: {{ .Values.gpus | quote }}\n", 1), "job.yaml")
+    text = skeleton_of(document, Options()).text
+    assert "--nproc_per_node={{ .Values.gpus }}" in text
+    assert "{{ .Values.lr | quote }}" in text
+
+
+@pytest.mark.parametrize(
+    ("peer", "is_name"),
+    [
+        ("{{ .Release.Name }}-bert-worker-0:22", True),
+        ('{{ printf "%s-bert-master-0" .Release.Name }}', True),
+        ("{{ .Release.Name }}-{{ .Values.stage }}-worker-1", True),
+        ("{{ .Release.Name }}-bert-workers", False),
+    ],
+)
+def test_a_name_of_a_pod_that_other_expressions_make_is_reported(peer: str, is_name: bool) -> None:
+    (document,) = parsed(TEMPLATE.replace("value: {{ .Values.stage }}", f"value: {peer}"), "job.yaml")
+    found = [one.message for one in skeleton_of(document, Options()).findings if one.topic.id == "HOST013"]
+    assert found == ([f"{peer!r} may name a pod as v1 does."] if is_name else [])
 
 
 def test_templates_without_v1_jobs_are_not_looked_at() -> None:
@@ -221,6 +246,9 @@ def test_two_templates_of_a_release_make_no_object_twice(head: str, tail: str, r
         ('apiVersion: {{ include "api" . }}\nkind: TFJob\nspec: {tfReplicaSpecs: {}}\n', "", "HELM002"),
         ('apiVersion: kubeflow.org/v1\nkind: TFJob\nspec:\n  {{- include "spec" . | nindent 2 }}\n', "", "HELM002"),
         ('{{ include "job" . }}\n', '{{- define "job" -}}\napiVersion: kubeflow.org/v1\nkind: TFJob\n{{- end }}\n', "INPUT016"),
+        ("apiVersion: kubeflow.org/v1\nkind: {{ .Values.kind }}\nspec: {}\n", "", "HELM002"),
+        ('{{ include "job" . }}\n', 'apiVersion: kubeflow.org/{{ "v1" }}\nkind: {{ .kind }}\n', "INPUT016"),
+        ("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: {{ .Values.kind }}\nspec: {}\n", "", ""),
         ('apiVersion: {{ include "api" . }}\nkind: Deployment\n', '{{- define "api" -}}apps/v1{{- end }}\n', ""),
     ],
 )

@@ -6,7 +6,8 @@ overlay_topics.py       the findings about kustomizations that are converted, an
 kustomize.py, copies.py, selection.py    what a directory builds, also in parts; which objects a patch selects
 replacements.py         replacements that name v1 jobs
 editing.py              small changes to a kustomization's text
-helm.py, chart_values.py    templates of charts, and expressions in them; programs among a chart's values
+helm.py, helm_values.py    templates of charts; what of the result depends on the expressions in them
+chart_values.py         programs among a chart's values
 square.py               whether the converted kustomization builds what the built one converts to
 argo.py, writing_order.py    sync waves; in which order files are written
 tree_copy.py, worktree.py    the converted copy of a tree; what git knows of it

@@ -11,22 +11,31 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count as count_from
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from shunter.api.formats import counts
 from shunter.api.late_patterns import late_pattern
-from shunter.api.meta import Json
 from shunter.migrate.conversion.batch import Outcome, converted
 from shunter.migrate.conversion.emit.job import SEPARATOR, written
+from shunter.migrate.conversion.gitops.helm_values import (
+    WORD,
+    Refusal,
+    joined_names,
+    only_decisive,
+    replaced,
+    restored,
+    unquoted_within_texts,
+    with_sums,
+)
 from shunter.migrate.conversion.misspelt import OF_TEMPLATE
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.documents import Document, parsed
 from shunter.migrate.conversion.source.versions import is_convertible
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.options import Options
-from shunter.migrate.paths import Path, leaves, path_text, value_at
+from shunter.migrate.paths import value_at
 
 CONVERTED = Topic(
     id="HELM001",
@@ -73,9 +82,6 @@ _HELMS_OWN = late_pattern(r"(?m)^[ \t]*+[^#\n].*\{\{[^}]*(?:\.(?:Values|Release|
 _COMMENT = late_pattern(r"\{\{-?\s*/\*")
 _IF = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\n|---[^\n]*\n)*[ \t]*\{\{-?\s*if\b[^\n]*\}\}[ \t]*\n")
 _END = late_pattern(r"\n[ \t]*\{\{-?\s*end\s*-?\}\}\s*\Z")
-_FOLLOWING = (("metadata", "name"), ("runtimeRef", "name"))
-"""Names of runtimes: they follow from what is in them."""
-_WORD = late_pattern(r"helmword(\d+)x|helmsum(\d+)x")
 
 
 class TemplateSkeleton(NamedTuple):
@@ -89,14 +95,6 @@ class TemplateSkeleton(NamedTuple):
     runtime_name: str
     is_conditional: bool
     """Whether values decide that nothing is made at all."""
-
-
-class Refusal(Exception):
-    """Why a template cannot be converted as such. `line` counts within the document, from 0."""
-
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(reason)
-        self.line, self.reason = line, reason
 
 
 def skeletons(documents: Iterable[Document], options: Options) -> tuple[dict[int, str], list[Finding]]:
@@ -146,15 +144,15 @@ def skeleton_of(document: Document, options: Options) -> TemplateSkeleton:
     try:
         outcome, conversion = _converted(_Attempt(document, before, body, holes, options), sums)
     except Refusal as refusal:
-        raise Refusal(refusal.line, _restored(refusal.reason, holes)) from None
-    parts = written(conversion, is_whole_document=True)
+        raise Refusal(refusal.line, restored(refusal.reason, holes)) from None
+    parts = written(unquoted_within_texts(conversion, holes, sums), is_whole_document=True)
     text = _back(parts.text, holes, sums)
     if re.search(r"helmword|helmsum", text):
         raise Refusal(before.count("\n"), "a name is made of an expression and would have to be shortened")
     place = Place(document.source, document.first_line + 1, 1)
     count = counts.count(len(holes), "expression")
     converted = Finding(CONVERTED, outcome.source.title, place, (), f"A template with {count} was converted as it is.")
-    found = tuple(_readable(finding, holes) for finding in outcome.findings)
+    found = tuple(_readable(finding, holes) for finding in (*outcome.findings, *joined_names(conversion, holes, place)))
     return TemplateSkeleton(
         text=before + text.rstrip("\n") + (after or "\n"),
         findings=(converted, *found),
@@ -176,10 +174,13 @@ def _converted(attempt: _Attempt, sums: list[str]) -> tuple[Outcome, Conversion]
     numbers = attempt.numbers()
     outcome = attempt.outcome(dict.fromkeys(numbers, 2))
     conversion = _usable(outcome, attempt.document)
+    tried = {hole: attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}) for hole in numbers}
+    others = {hole: _usable(other, attempt.document) for hole, other in tried.items()}
+    for row in conversion.rows:
+        for hole in only_decisive(row, conversion, others):
+            raise Refusal(attempt.line(hole), f"what becomes of {attempt.holes[hole]} depends on its value")
     if numbers:
-        tried = {hole: attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}) for hole in numbers}
-        others = {hole: _usable(other, attempt.document) for hole, other in tried.items()}
-        conversion = _with_sums(conversion, others, attempt.holes, sums)
+        conversion = with_sums(conversion, others, attempt.holes, sums)
     return outcome, _of_owner(conversion, attempt.document, sums)
 
 
@@ -187,7 +188,7 @@ def _back(text: str, holes: list[str], sums: list[str]) -> str:
     """The text with expressions in place of words; those that were comments lose the `#` that made them some of YAML's."""
     text = re.sub(r"# (helmword(\d+)x)", lambda match: match[1] if _COMMENT.match(holes[int(match[2])]) else match[0], text)
     text = re.sub(rf"(?m)^( *)helmword(\d+)x: {_LINES_VALUE}$", lambda match: _moved(holes[int(match[2])], match[1]), text)
-    return _WORD.sub(lambda match: sums[int(match[2])] if match[2] else holes[int(match[1])], text)
+    return WORD.sub(lambda match: sums[int(match[2])] if match[2] else holes[int(match[1])], text)
 
 
 def _moved(lines: str, margin: str) -> str:
@@ -221,6 +222,10 @@ class _Attempt:
             outcome, findings=tuple(finding for finding in outcome.findings if not _is_of_lines(finding))
         )
 
+    def line(self, hole: int) -> int:
+        """Where the expression first stands in the document."""
+        return (self.before + self.body).count("\n", 0, len(self.before) + self.body.index(self.holes[hole]))
+
     def numbers(self) -> list[int]:
         """The expressions that must stand for numbers: with words there, the job is not readable."""
         known: dict[int, int] = {}
@@ -230,7 +235,7 @@ class _Attempt:
                 return list(known)
             fault = outcome.findings[0]
             value = value_at(outcome.source.value, fault.path)
-            match = _WORD.fullmatch(value) if isinstance(value, str) else None
+            match = WORD.fullmatch(value) if isinstance(value, str) else None
             if match is None or not re.search(r"`int|is no quantity", fault.message):
                 raise Refusal(fault.place.line - 1 - self.document.first_line, fault.message.rstrip("."))
             known[int(match[1])] = 2
@@ -249,7 +254,7 @@ class _Attempt:
 
 def _is_of_lines(finding: Finding) -> bool:
     """Whether it says that the word for several fields is no field."""
-    return finding.topic.id == OF_TEMPLATE.id and _WORD.fullmatch(str(finding.path[-1])) is not None
+    return finding.topic.id == OF_TEMPLATE.id and WORD.fullmatch(str(finding.path[-1])) is not None
 
 
 def _unwrapped(text: str) -> tuple[str, str, str]:
@@ -285,23 +290,6 @@ def _usable(outcome: Outcome, document: Document) -> Conversion:
     return outcome.conversion
 
 
-def _with_sums(conversion: Conversion, others: Mapping[int, Conversion], holes: list[str], sums: list[str]) -> Conversion:
-    """The conversion with words where numbers depend on expressions; `sums` gets what they stand for."""
-
-    def summed(value: Json, tried: Mapping[int, Json | None]) -> Json:
-        changed = value
-        for path, leaf in leaves(value):
-            shares = _shares(path, leaf, tried)
-            if shares:
-                sums.append(_sum(int(leaf) - 2 * len(shares), [holes[hole] for hole in shares], is_text=isinstance(leaf, str)))
-                changed = _replaced(changed, path, f"helmsum{len(sums) - 1}x")
-        return changed
-
-    train_job = summed(conversion.train_job, {hole: other.train_job for hole, other in others.items()})
-    runtime = conversion.runtime and summed(conversion.runtime, {hole: other.runtime for hole, other in others.items()})
-    return msgspec.structs.replace(conversion, train_job=train_job, runtime=runtime)
-
-
 def _of_owner(conversion: Conversion, document: Document, sums: list[str]) -> Conversion:
     """The runtime named after the release: what is in it depends on values, and Helm lets no two releases own one object. Where
     something else than Helm fills the template in there is no release, and the job's name stands for it."""
@@ -315,52 +303,15 @@ def _of_owner(conversion: Conversion, document: Document, sums: list[str]) -> Co
     name = f"{owner}-{conversion.runtime['metadata']['name']}".lstrip("-")
     return msgspec.structs.replace(
         conversion,
-        runtime=_replaced(conversion.runtime, ("metadata", "name"), name),
-        train_job=_replaced(conversion.train_job, ("spec", "runtimeRef", "name"), name),
+        runtime=replaced(conversion.runtime, ("metadata", "name"), name),
+        train_job=replaced(conversion.train_job, ("spec", "runtimeRef", "name"), name),
     )
-
-
-def _shares(path: Path, leaf: Any, tried: Mapping[int, Json | None]) -> list[int]:
-    """The expressions that count in a number, once each."""
-    shares = []
-    for hole, other in tried.items():
-        there = value_at(other, path)
-        if there == leaf or path[-2:] in _FOLLOWING:
-            continue
-        if not _is_number(leaf) or type(there) is not type(leaf) or there != type(leaf)(int(leaf) + 1):
-            raise Refusal(0, f"{path_text(path)} of the result depends on a number that only the values say")
-        shares.append(hole)
-    return shares
-
-
-def _is_number(leaf: Any) -> bool:
-    return type(leaf) is int or (isinstance(leaf, str) and leaf.isdecimal())
-
-
-def _sum(constant: int, holes: list[str], *, is_text: bool) -> str:
-    inner = [re.sub(r"^\{\{-?\s*|\s*-?\}\}$", "", hole) for hole in holes]
-    if constant == 0 and len(inner) == 1:
-        return f"{{{{ {inner[0]} | quote }}}}" if is_text else holes[0]
-    terms = " ".join([*([str(constant)] if constant else []), *(f"(int ({text}))" for text in inner)])
-    return f"{{{{ add {terms}{' | quote' if is_text else ''} }}}}"
-
-
-def _replaced(value: Any, path: Path, leaf: Any) -> Any:
-    if not path:
-        return leaf
-    copy = value.copy()
-    copy[path[0]] = _replaced(value[path[0]], path[1:], leaf)
-    return copy
 
 
 def _readable(finding: Finding, holes: list[str]) -> Finding:
     """With the expressions in place of their words."""
     return finding._replace(
-        object=_restored(finding.object, holes),
-        message=_restored(finding.message, holes),
-        remedy=_restored(finding.remedy, holes),
+        object=restored(finding.object, holes),
+        message=restored(finding.message, holes),
+        remedy=restored(finding.remedy, holes),
     )
-
-
-def _restored(text: str, holes: list[str]) -> str:
-    return _WORD.sub(lambda match: holes[int(match[1])] if match[1] else match[0], text)

@@ -18,6 +18,9 @@ _ACTION = late_pattern(
 )
 _OPEN_VERSION = late_pattern(r"\bapiVersion:[^\n]*\{\{")
 """A version that only Helm knows."""
+_KUBEFLOW = late_pattern(r"(?<![\w.-])kubeflow\.org/(?:v1\b|[\"']?\s*\{\{)")
+_OPEN_KIND = late_pattern(r"\bkind:[^\n]*\{\{")
+"""A kind that only Helm knows."""
 _KIND = late_pattern(rf"\bkind:\s*[\"']?(?:{'|'.join(kind.resource.kind for kind in JOB_KINDS)})\b")
 _NEVER_BRACES = frozenset({"apiVersion", "kind", "name", "generateName", "namespace", "image"})
 """Fields in which Kubernetes takes no braces, quoted or not."""
@@ -43,6 +46,8 @@ def needs_filling(text: str, node: yaml.Node | None) -> bool:
 
 def holds_v1_job(text: str) -> bool:
     """Whether a template, which need not be YAML, makes a job of v1: by what is written out of its kind, version and fields."""
+    if _OPEN_KIND.search(text) and _KUBEFLOW.search(text):
+        return True
     has_version = V1 in text or _OPEN_VERSION.search(text) is not None
     return has_version and ("replicaspecs" in text.lower() or _KIND.search(text) is not None)
 
