@@ -30,7 +30,7 @@ WRONG = {
         "pkg is a directory of programs, and holds no manifest.\n       Run its __main__.py",
     ),
     "a program that is not there": (("run", "train.py"), 2, "train.py: no such file"),
-    "a file whose name is empty, as when a variable is not set": (("run", ""), 2, "error: nothing to run.\n"),
+    "a file whose name is empty; perhaps a shell variable is not set": (("run", ""), 2, "error: nothing to run.\n"),
     "a program and another job": (
         ("run", "p.py", "--rerun", "j"),
         2,
@@ -39,7 +39,7 @@ WRONG = {
     "a page of a cluster whose name is empty": (
         ("ui", "--context", ""),
         2,
-        "--context is empty, as when a variable of the shell",
+        "--context is empty; perhaps a shell variable is not set",
     ),
     "a port that is none, of a group": (
         ("ui", "--port", "99999"),
@@ -50,17 +50,17 @@ WRONG = {
     "no commands in pods, and one": (
         ("doctor", "j", "--no-exec", "--debug-image", "i"),
         2,
-        "--no-exec runs nothing in a pod, and --debug-image would.\n       Leave one of them out.",
+        "--no-exec runs nothing in a pod, and --debug-image requires it.\n       Leave one of them out.",
     ),
     "a record of what is watched": (
         ("doctor", "j", "--watch", "--record", "d"),
         2,
-        "--record writes what is seen once, and --watch",
+        "--record writes the evidence of one diagnosis, and --watch",
     ),
     "a directory and a cluster": (
         ("doctor", "--from", "d", "--context", "c"),
         2,
-        "--from reads a directory, and --context concerns",
+        "--from reads a directory, and --context applies to a cluster",
     ),
     "a program on no node": (("run", "-m", "train", "--nodes", "0"), 2, "--nodes is 0; it must be at least 1"),
     "a program twice": (("run", "train.py", "train.py"), 2, "train.py is a program, but train.py was also given"),
@@ -80,11 +80,11 @@ WRONG = {
         2,
         "--checkpoints 's3://' names no bucket.\n       Write s3://bucket/prefix.",
     ),
-    "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty, as when a variable"),
+    "an option whose text is empty": (("run", "-m", "train", "--resume", ""), 2, "--resume is empty; perhaps a shell variable"),
     "a duration of logs that is none": (("logs", "j", "--since", "1x"), 2, "--since: '1x' is not a duration.\n       Write it"),
     "no time between two samples": (("doctor", "j", "--sample", "0"), 2, "--sample is 0; it must be more than 0 and at most 600"),
-    "an empty option of another verb": (("size", "Llama-3.1-8B", "--on", ""), 2, "--on is empty, as when a variable"),
-    "an empty name of a cluster": (("delete", "j", "--context", ""), 2, "--context is empty, as when a variable of the shell"),
+    "an empty option of another verb": (("size", "Llama-3.1-8B", "--on", ""), 2, "--on is empty; perhaps a shell variable"),
+    "an empty name of a cluster": (("delete", "j", "--context", ""), 2, "--context is empty; perhaps a shell variable is not set"),
     "an empty argument": (("checkpoints", ""), 2, "JOB is empty; perhaps a shell variable is not set.\n       Give it"),
     "an option that is nearly one": (("run", "train.py", "--node", "2"), 2, "no option --node.\n       Did you mean --nodes?"),
     "an option of the program itself": (
