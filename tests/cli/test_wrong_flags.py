@@ -84,7 +84,7 @@ WRONG = {
     "a duration of logs that is none": (("logs", "j", "--since", "1x"), 2, "--since: '1x' is not a duration.\n       Write it"),
     "no time between two samples": (("doctor", "j", "--sample", "0"), 2, "--sample is 0; it must be more than 0 and at most 600"),
     "an empty option of another verb": (("size", "Llama-3.1-8B", "--on", ""), 2, "--on is empty; perhaps a shell variable"),
-    "an empty name of a cluster": (("delete", "j", "--context", ""), 2, "--context is empty; perhaps a shell variable is not set"),
+    "an empty name of a cluster": (("delete", "j", "--context", ""), 2, "--context is empty; perhaps a shell variable"),
     "an empty argument": (("checkpoints", ""), 2, "JOB is empty; perhaps a shell variable is not set.\n       Give it"),
     "an option that is nearly one": (("run", "train.py", "--node", "2"), 2, "no option --node.\n       Did you mean --nodes?"),
     "an option of the program itself": (
