@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from typing import Any, cast
 
+import msgspec
+import pytest
+
+from job_evidence import NOW
 from jobs.test_evidence import Lists, answer
 from page.views.test_job import TRAIN_JOB, train_pod
 from shunter.api.yaml import load_yaml
+from shunter.doctor import live_diagnosis
 from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
+from shunter.doctor.evidence import Evidence, Process, Sample
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 
@@ -93,3 +100,20 @@ class Faulty(Logs):
 async def test_a_failure_of_the_server_is_not_told_as_a_lack_of_rights() -> None:
     found = await api_evidence(Client(Faulty(pods=[train_pod(0)])), load_yaml(TRAIN_JOB))
     assert [one.why for one in found.missing if one.what == "nodes"] == ["etcdserver: request timed out"]
+
+
+async def test_what_processes_have_in_their_command_lines_of_a_variable_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kubernetes has put the value in for `$(HF_TOKEN)`, and the variable's own is masked before the processes are looked at."""
+    pods = [train_pod(0, phase="Running")]
+    pods[0]["spec"]["containers"][0] |= {"env": [{"name": "HF_TOKEN", "value": "pl4nted-v4lue"}], "args": ["--hub=$(HF_TOKEN)"]}
+
+    async def sampled(sampler: Any) -> Evidence:
+        process = Process(pod="bert-node-0-0", container="node", pid=1, command="python train.py --hub=pl4nted-v4lue")
+        return msgspec.structs.replace(sampler._evidence, samples=(Sample(at=NOW, processes=(process,)),))
+
+    monkeypatch.setattr(live_diagnosis, "may_hang", lambda evidence, report: True)
+    monkeypatch.setattr(live_diagnosis.Sampler, "sampled", sampled)
+    job = load_yaml(TRAIN_JOB)
+    found = await live_diagnosis.diagnosis(Client(Logs(pods=pods)), cast("Any", object()), job, live_diagnosis.TWICE)
+    (process,) = found.evidence.samples[0].processes
+    assert process.command == "python train.py --hub=***"

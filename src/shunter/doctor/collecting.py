@@ -28,7 +28,7 @@ from shunter.api.resources import (
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Evidence, Log, Missing
 from shunter.doctor.launcher import has_launcher, host_file_name
-from shunter.doctor.redaction import redacted
+from shunter.doctor.redaction import credentials_in, redacted
 from shunter.doctor.rights import Rights, rights_in
 from shunter.doctor.rules.cluster.k02_room import insufficient
 from shunter.doctor.rules.logs.t07_address import CLIENT
@@ -58,7 +58,13 @@ async def api_evidence(
 ) -> Evidence:
     """The evidence of the job, without credentials. Secrets are read only to mask their values in logs. `events` are those about
     the job, from a caller that watches them; by default those of its namespace are listed."""
-    return await _Reader(client, job, reads_secrets, most_logs, events).read()
+    return (await _Reader(client, job, reads_secrets, most_logs, events).read())[0]
+
+
+async def api_evidence_and_credentials(client: Client, job: Json) -> tuple[Evidence, set[str]]:
+    """`api_evidence`, and the values that are masked in it: processes have them in their command lines. To be forgotten with the
+    diagnosis."""
+    return await _Reader(client, job, reads_secrets=True, most_logs=MOST_LOGS, events=None).read()
 
 
 class _Reader:
@@ -74,8 +80,8 @@ class _Reader:
         self._missing: dict[str, Missing] = {}
         self._rights = Rights(namespace=self._namespace)
 
-    async def read(self) -> Evidence:
-        """Reads in two rounds: the job's objects, then its logs and what those objects need."""
+    async def read(self) -> tuple[Evidence, set[str]]:
+        """Reads in two rounds: the job's objects, then its logs and what those objects need. Without credentials, and those."""
         self._rights, found, claims, node_events = await asyncio.gather(
             rights_in(self._client, self._namespace),
             evidence_of(self._client, self._job, self._events),
@@ -111,7 +117,8 @@ class _Reader:
             missing=tuple(self._missing.values()),
             events=_related_events(evidence),
         )
-        return await asyncio.to_thread(redacted, evidence, secrets)
+        known = await asyncio.to_thread(credentials_in, evidence, secrets)
+        return await asyncio.to_thread(redacted, evidence, known), known
 
     def _refused(self, what: str, error: ApiError | None = None) -> None:
         """Records that something could not be read, with the missing permission or the server's message."""

@@ -15,7 +15,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
-from shunter.doctor.collecting import api_evidence
+from shunter.doctor.collecting import api_evidence_and_credentials
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import NO_EXEC, Evidence, Missing
 from shunter.doctor.job_lookup import as_job, readable_job
@@ -85,7 +85,7 @@ async def watch_job(
 async def diagnosis(client: Client, commands: Commands | None, job: Json, sampling: Sampling) -> Diagnosis:
     """Diagnoses a job; stacks are sampled only if it runs and no cause is certain. Without `commands` nothing is run in pods."""
     start = time.perf_counter()
-    evidence = await api_evidence(client, job)
+    evidence, secrets = await api_evidence_and_credentials(client, job)
     read = time.perf_counter()
     report = diagnose(evidence, evidence.at)
     rules, entered = report.seconds.rules, 0.0
@@ -95,7 +95,7 @@ async def diagnosis(client: Client, commands: Commands | None, job: Json, sampli
             evidence = msgspec.structs.replace(evidence, missing=(*evidence.missing, why))
         else:
             started = time.perf_counter()
-            evidence = redacted(await Sampler(client, commands, evidence, sampling).sampled())
+            evidence = redacted(await Sampler(client, commands, evidence, sampling).sampled(), secrets)
             entered = time.perf_counter() - started
         report = diagnose(evidence, evidence.at)
         rules += report.seconds.rules

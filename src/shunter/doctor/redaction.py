@@ -20,9 +20,10 @@ OBJECTS = ("job", "pods", "events", "children", "workloads", "nodes", "neighbour
 
 
 def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
-    """The evidence without credentials; `secrets` are values of Secrets that containers get as variables. Fields that no rule
-    reads and that may repeat credentials (managedFields, kubectl's last applied configuration) are left out."""
-    known = _known(evidence, secrets)
+    """The evidence without credentials; `secrets` are those that it does not name itself: `credentials_in` of what was read
+    before. Fields that no rule reads and that may repeat credentials (managedFields, kubectl's last applied configuration) are
+    left out."""
+    known = credentials_in(evidence, secrets)
 
     # Pods of a job repeat nearly all of their texts.
     @cache
@@ -38,6 +39,7 @@ def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
         **{name: _walked(getattr(evidence, name), hidden) for name in OBJECTS},
         logs=tuple(msgspec.structs.replace(log, text=masked_log(log.text, known)) for log in evidence.logs),
         samples=tuple(map(commands, evidence.samples)),
+        missing=tuple(msgspec.structs.replace(one, why=hidden(one.why)) for one in evidence.missing),
     )
 
 
@@ -61,7 +63,7 @@ def masked_verdicts(verdicts: Sequence[Verdict], evidence: Evidence) -> tuple[Ve
     )
 
 
-def _known(evidence: Evidence, secrets: Collection[str]) -> set[str]:
+def credentials_in(evidence: Evidence, secrets: Collection[str] = ()) -> set[str]:
     """Credentials by value, also line by line: those of Secrets, and those in fields and variables of the objects."""
     known = set[str]()
     for value in (*credentials([evidence.job, *evidence.pods, *evidence.children]), *secrets):
