@@ -52,7 +52,7 @@ REFUSED = {
     ),
     "kind of an operator that is not there, of another group": (
         json.dumps({"apiVersion": "monitoring.k8s.io/v1", "kind": "ServiceMonitor", "metadata": {"name": "x"}}),
-        "ServiceMonitor is of the group monitoring.coreos.com. The Prometheus operator brings it",
+        "ServiceMonitor is of the group monitoring.coreos.com. It belongs to the Prometheus operator",
     ),
 }
 
