@@ -16,6 +16,7 @@ from shunter.doctor import live_diagnosis
 from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
 from shunter.doctor.evidence import Evidence, Process, Sample
+from shunter.doctor.sampling import TWICE, Sampler
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 
@@ -107,13 +108,13 @@ async def test_what_processes_have_in_their_command_lines_of_a_variable_is_hidde
     pods = [train_pod(0, phase="Running")]
     pods[0]["spec"]["containers"][0] |= {"env": [{"name": "HF_TOKEN", "value": "pl4nted-v4lue"}], "args": ["--hub=$(HF_TOKEN)"]}
 
-    async def sampled(sampler: Any) -> Evidence:
+    async def sampled(sampler: Sampler) -> Evidence:
         process = Process(pod="bert-node-0-0", container="node", pid=1, command="python train.py --hub=pl4nted-v4lue")
         return msgspec.structs.replace(sampler._evidence, samples=(Sample(at=NOW, processes=(process,)),))
 
     monkeypatch.setattr(live_diagnosis, "may_hang", lambda evidence, report: True)
-    monkeypatch.setattr(live_diagnosis.Sampler, "sampled", sampled)
+    monkeypatch.setattr(Sampler, "sampled", sampled)
     job = load_yaml(TRAIN_JOB)
-    found = await live_diagnosis.diagnosis(Client(Logs(pods=pods)), cast("Any", object()), job, live_diagnosis.TWICE)
+    found = await live_diagnosis.diagnosis(Client(Logs(pods=pods)), cast("Any", object()), job, TWICE)
     (process,) = found.evidence.samples[0].processes
     assert process.command == "python train.py --hub=***"
