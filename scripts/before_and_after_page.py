@@ -29,8 +29,8 @@ _HEAD = """\
 One example of each kind of v1 job, and what `shunter migrate convert` makes of it. This page is generated from `examples/v1`
 (`scripts/generate.py`), so it shows what the tool does. The numbers of lines count what is neither blank nor a comment.
 
-Jobs that are converted in one run share runtimes: what all of them say alike stands in the runtime, what differs in each
-TrainJob. So the runtime that stands here beside one job is written once for all jobs like it.
+Jobs that are converted in one run share runtimes: what they have in common is in the runtime, what differs in each
+TrainJob. So the runtime shown here with one job is written once for all such jobs.
 [Benchmarks](../benchmarks.md#length-of-results) has the figures for many jobs together.
 """
 

@@ -261,7 +261,7 @@ def test_credentials_of_a_node_are_enough(control_plane: ControlPlane, new_node:
         # The server may not know yet that it has just given the pod to this node; then the node asks again.
         and not (NOT_YET_KNOWN in answer["message"] and (path, 201) in [(one, its.get("code")) for one, its in asked[number:]])
     ]
-    # Asked for once: nodes that may not read it trust the kubeconfig's authority instead.
+    # Asked for once: nodes that may not read it trust the kubeconfig's CA instead.
     assert refused == ["/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"]
 
 

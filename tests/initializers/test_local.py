@@ -40,7 +40,7 @@ def test_only_what_changed_is_copied_again(volume: Path, initialize: Initialize)
     initialize(uri(volume))
     (volume / "a.txt").write_bytes(b"22")
     done = initialize(uri(volume))
-    assert "of which 2 are there already" in done.lines[1]
+    assert "of which 2 already exist" in done.lines[1]
     assert done.content()["a.txt"] == b"22"
 
 
@@ -57,7 +57,7 @@ def test_a_copy_that_differs_is_made_again(volume: Path, initialize: Initialize,
     [
         (
             "file:///no/such/place",
-            "/no/such/place is not there. Mount the volume that holds it into the initializer's container.",
+            "/no/such/place does not exist. Mount the volume that holds it into the initializer's container.",
         ),
         ("file://claim/data", "file://claim/data names the host claim. Write a path with three slashes: file:///claim/data"),
     ],

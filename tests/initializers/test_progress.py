@@ -24,7 +24,7 @@ class Told:
 def test_what_is_there_already_is_said_and_counts_as_done() -> None:
     told = Told()
     told.progress.start(FILES, FILES[1:])
-    assert told.lines == ["2 files, 100.0 MB, of which 1 are there already."]
+    assert told.lines == ["2 files, 100.0 MB, of which 1 already exist."]
     told.now = 10.0
     told.progress.advance(30 * MEGABYTE)
     assert told.lines[1:] == ["1 of 2 files, 70.0 MB of 100.0 MB (70 %), 3.0 MB/s, 10 s left."]

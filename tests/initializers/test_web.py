@@ -34,7 +34,7 @@ def test_a_file_is_fetched_and_not_fetched_again(server: FileServer, initialize:
     assert done.lines[-1].startswith("Complete: 1 file, 256.0 kB fetched in ")
     before = len(server.asked)
     again = initialize(server.url + PATH)
-    assert again.lines[1:] == ["1 file, 256.0 kB, of which 1 are there already.", again.lines[-1]]
+    assert again.lines[1:] == ["1 file, 256.0 kB, of which 1 already exist.", again.lines[-1]]
     assert len(server.asked) == before + 1
 
 

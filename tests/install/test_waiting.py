@@ -12,7 +12,7 @@ from shunter.install.waiting import pod_problems, rollout_problem
     [
         ({}, "the Deployment has not been observed by its controller yet"),
         ({"observedGeneration": 2, "updatedReplicas": 1}, "1 of 2 new pods exist"),
-        ({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 3}, "1 old pods are still there"),
+        ({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 3}, "1 old pods still exist"),
         ({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 1}, "1 of 2 pods are ready"),
         ({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 2}, ""),
     ],

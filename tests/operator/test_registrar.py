@@ -184,7 +184,7 @@ async def test_trust_that_somebody_took_away_comes_back(client: Client, clock: C
 @pytest.mark.parametrize(
     ("metadata", "whose"),
     [
-        ({}, "not made by this operator"),
+        ({}, "not created by this operator"),
         ({"annotations": {"cert-manager.io/certificate-name": "webhook"}}, "cert-manager's"),
     ],
 )

@@ -104,7 +104,7 @@ FINE = {
     "a report of a moment ago": (job({"step": "1"}, silent=30), [pod()]),
     "a checkpoint under way": (job({"step": "200", "checkpoint.step": "50", "checkpoint.every": "50"}), [pod()]),
     "a save that fits": (job({"checkpoint.step": "50", "checkpoint.seconds": "15"}), [pod()]),
-    "a save of pods that are gone": (job({"checkpoint.step": "50", "checkpoint.seconds": "99"}), []),
+    "a save of deleted pods": (job({"checkpoint.step": "50", "checkpoint.seconds": "99"}), []),
     "no word of an interval": (job({"step": "9000", "checkpoint.step": "50"}), [pod()]),
 }
 

@@ -70,4 +70,4 @@ def test_on_nodes_that_are_there_no_pool_is_made() -> None:
 
 def test_names_for_a_pool_are_told_of_where_none_is_made() -> None:
     made = manifests(choice(CLUSTER_NODES), ManifestOptions(image="x", role="r", subnets=("subnet-1",), spot=True))
-    assert made.notes == ("without effect, as no node pool is made: --role, --subnet, --spot",)
+    assert made.notes == ("without effect, as no node pool is created: --role, --subnet, --spot",)

@@ -33,8 +33,10 @@ class ReplicatedJob(Struct, frozen=True):
 
     name: Annotated[str, REQUIRED, doc("Name of these Jobs within the JobSet; part of the Jobs' own names.")] = ""
     group_name: Annotated[str, schema(default="default"), doc("Replicated jobs of one group are numbered together.")] = "default"
-    template: Annotated[Json, REQUIRED, builtin("io.k8s.api.batch.v1.JobTemplateSpec"), doc("What each Job is made from.")] = {}
-    replicas: Annotated[int, INT32, schema(default=1), doc("How many Jobs to make from the template.")] = 1
+    template: Annotated[
+        Json, REQUIRED, builtin("io.k8s.api.batch.v1.JobTemplateSpec"), doc("What each Job is created from.")
+    ] = {}
+    replicas: Annotated[int, INT32, schema(default=1), doc("How many Jobs to create from the template.")] = 1
     depends_on: Annotated[
         tuple[DependsOn, ...],
         list_map("name", maxItems=5),
@@ -93,7 +95,7 @@ class FailurePolicy(Struct, frozen=True):
     restart_strategy: Annotated[
         str,
         schema(enum=["Recreate", "BlockingRecreate", "InPlaceRestart"], default="Recreate"),
-        doc("Whether new Jobs wait until all old ones are gone, or pods restart in place."),
+        doc("Whether new Jobs wait until all old ones are deleted, or pods restart in place."),
     ] = "Recreate"
     rules: Annotated[tuple[FailurePolicyRule, ...], doc("Exceptions to maxRestarts, in order.")] = ()
 
@@ -128,7 +130,7 @@ class VolumeClaimPolicy(Struct, frozen=True):
     templates: Annotated[
         tuple[Annotated[Json, builtin("io.k8s.api.core.v1.PersistentVolumeClaim")], ...],
         list_atomic(maxItems=50),
-        doc("Claims made for the JobSet; a pod volume of a template's name uses its claim."),
+        doc("Claims created for the JobSet; a pod volume of a template's name uses its claim."),
     ] = ()
     retention_policy: Annotated[RetentionPolicy | None, doc("How long the claims live.")] = None
 
@@ -162,7 +164,7 @@ class JobSetSpec(Struct, frozen=True):
         ],
         list_atomic(maxItems=50),
         _VALUE_IS_IMMUTABLE,
-        doc("Claims that the JobSet makes for its pods."),
+        doc("Claims that the JobSet creates for its pods."),
     ] = ()
 
 

@@ -1,4 +1,4 @@
-"""`demo`: runs three real distributed trainings on a temporary cluster and prints a table of the results."""
+"""`demo`: runs three real distributed training jobs on a temporary cluster and prints a table of the results."""
 
 from __future__ import annotations
 

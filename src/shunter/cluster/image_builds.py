@@ -30,7 +30,7 @@ def add(root: Path, image: str, requirements: Sequence[str], python: str = "") -
         raise InputError(f"image {image}: nothing to install.", "Name packages with --pip or --requirements FILE.")
     with _changing(root):
         if any(one.image == image for one in recorded(root)):
-            raise InputError(f"image {image} is there already.", f"Rebuild it: shunter images rebuild {image}")
+            raise InputError(f"image {image} already exists.", f"Rebuild it: shunter images rebuild {image}")
         return _build(root, image, tuple(map(_absolute, requirements)), python or sys.executable, build=1)
 
 
@@ -61,7 +61,9 @@ def _build(
     directory = place(root, image)
     target = directory / str(build)
     try:
-        _run([python, "-m", "venv", str(target)], f"{python} makes no virtual environment", "Choose another with --python.")
+        _run(
+            [python, "-m", "venv", str(target)], f"{python} cannot create a virtual environment", "Choose another with --python."
+        )
         pip = [str(target / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install"]
         _run([*pip, *requirements], "pip does not install it", "See its output above.")
         version = subprocess.check_output([pip[0], "-c", "import platform; print(platform.python_version())"], text=True).strip()

@@ -35,7 +35,7 @@ class Local:
                 return [_described(self._root, self._root.name)]
             if not self._root.is_dir():
                 raise InputError(
-                    f"{self._root} is not there.", "Mount the volume that holds it into the initializer's container."
+                    f"{self._root} does not exist.", "Mount the volume that holds it into the initializer's container."
                 )
             return [_described(path, name) for path, name in self._walk()]
         except OSError as error:

@@ -40,7 +40,7 @@ class Progress:
         self._bytes = sum(file.size or 0 for file in files)
         self._present = self._bytes - sum(file.size or 0 for file in missing)
         self._started = self._last_printed = self._clock()
-        there = f", of which {self._files_done} are there already" if self._files_done else ""
+        there = f", of which {self._files_done} already exist" if self._files_done else ""
         size = f", {amount(self._bytes)}" if self._knows_size else ""
         self.print_line(f"{_files(self._files)}{size}{there}.")
 

@@ -37,7 +37,7 @@ ALERTS = (
         "15m",
         "warning",
         "The certificate of the webhooks expires in {{ $value | humanizeDuration }}.",
-        "When it has expired no job is accepted. The operator renews its own 30 days before the end: look at its log. With "
+        "When it has expired no job is accepted. The operator renews its own 30 days before: check its log. With "
         "certificates.mode=provided renew the Secret.",
     ),
     Alert(
@@ -55,7 +55,7 @@ ALERTS = (
         "1m",
         "warning",
         "A job has waited {{ $value | humanizeDuration }} for a worker of {{ $labels.name }}.",
-        "All workers are busy, or the API server is slow. Raise config.controller.groupKindConcurrency, or look at its latency.",
+        "All workers are busy, or the API server is slow. Raise config.controller.groupKindConcurrency, or check its latency.",
     ),
     Alert(
         "ShunterJobsWaiting",

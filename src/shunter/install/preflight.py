@@ -52,7 +52,7 @@ def require_no_other(present: Sequence[Json], namespace: str, versions: Mapping[
             continue
         if server := other_server(obj, namespace=namespace, service=WEBHOOK_SERVICE):
             raise EnvironmentProblem(
-                f"{title_of(obj)} calls {server}: another operator serves these jobs, and both would make pods.",
+                f"{title_of(obj)} calls {server}: another operator serves these jobs, and both would create pods.",
                 "Uninstall it first, or leave its kinds out: --set kinds.KIND=false",
             )
 

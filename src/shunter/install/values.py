@@ -79,7 +79,7 @@ class Certificates(Section, frozen=True):
     mode: Annotated[
         Literal["self-managed", "cert-manager", "provided"],
         _text(
-            "Who makes the webhooks' certificate: the operator, which also renews it; cert-manager; or you, who put `tls.crt` "
+            "Who creates the webhooks' certificate: the operator, which also renews it; cert-manager; or you, who put `tls.crt` "
             "and `tls.key` for `shunter-webhook.NAMESPACE.svc` into the Secret."
         ),
     ] = "self-managed"

@@ -51,7 +51,7 @@ def rollout_problem(deployment: Json) -> str:
     if status.get("updatedReplicas", 0) < replicas:
         return f"{status.get('updatedReplicas', 0)} of {replicas} new pods exist"
     if status.get("replicas", 0) > replicas:
-        return f"{status['replicas'] - replicas} old pods are still there"
+        return f"{status['replicas'] - replicas} old pods still exist"
     if status.get("availableReplicas", 0) < replicas:
         return f"{status.get('availableReplicas', 0)} of {replicas} pods are ready"
     return ""

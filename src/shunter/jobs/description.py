@@ -79,7 +79,7 @@ def description(
         yield f"Failures: {heading(record)}"
         yield from (f"  {line}" for line in failure_lines_of(record, now, dict(map(recorded_failure, rank_failures))))
     elif rank_failures and not failed:
-        yield "Faults, the first to fail first, of pods that are gone"
+        yield "Faults, the first to fail first, of deleted pods"
         for event in rank_failures:
             yield from (f"  {line}" for line in event.get("message", "").splitlines())
     yield "Events"

@@ -103,7 +103,7 @@ class Conflict(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """An object of that name is there already."""
+    """An object of that name already exists."""
 
 
 class Gone(ApiError):

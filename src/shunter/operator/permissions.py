@@ -105,7 +105,7 @@ def in_served_namespaces() -> list[Grant]:
         Grant(TRAIN_JOBS, ("patch",), "their conditions and counters", subresource="status", kinds=V2_KINDS),
         Grant(TRAIN_JOBS, ("update",), _OWNS, subresource="finalizers", kinds=V2_KINDS, is_seen=False),
         Grant(TRAINING_RUNTIMES, ("list", "watch"), "the runtimes that jobs name", kinds=V2_KINDS),
-        Grant(TRAINING_RUNTIMES, ("get",), "one made a moment ago, when a job is admitted", kinds=V2_KINDS),
+        Grant(TRAINING_RUNTIMES, ("get",), "one created a moment ago, when a job is admitted", kinds=V2_KINDS),
         Grant(TRAINING_RUNTIMES, ("patch",), "take off the finalizer of earlier trainers", kinds=V2_KINDS),
         Grant(JOBSETS, ("list", "watch", "create", "patch"), "the JobSet of each job", kinds=V2_KINDS),
         Grant(
@@ -116,9 +116,11 @@ def in_served_namespaces() -> list[Grant]:
         ),
         Grant(PODS, ("list", "watch"), "what failed in the pods of TrainJobs", kinds=V2_KINDS),
         Grant(PODS, ("get",), "the last lines of a failed pod before it is deleted", subresource="log", kinds=V2_KINDS),
-        Grant(JOBS, ("list", "watch"), "whether the pods of a suspended JobSet are gone, and where its Jobs run", kinds=V2_KINDS),
+        Grant(
+            JOBS, ("list", "watch"), "whether the pods of a suspended JobSet are deleted, and where its Jobs run", kinds=V2_KINDS
+        ),
         Grant(CONFIG_MAPS, ("list", "watch", "create", "patch"), "the runtime as each job met it, host files", kinds=V2_KINDS),
-        Grant(PODS, ("get",), "whether the pod that reports progress is still there", kinds=V2_KINDS, setting=_PROGRESS),
+        Grant(PODS, ("get",), "whether the pod that reports progress still exists", kinds=V2_KINDS, setting=_PROGRESS),
         Grant(SECRETS, ("list", "watch"), "whether a job has its keys; only metadata is asked for", kinds=V2_KINDS),
         Grant(SECRETS, ("create",), "the keys of MPI and Flux jobs", kinds=V2_KINDS),
         *(
@@ -148,9 +150,9 @@ def in_cluster() -> list[Grant]:
     runtimes = CLUSTER_TRAINING_RUNTIMES
     return [
         Grant(runtimes, ("list", "watch"), "the shared runtimes that jobs name", kinds=V2_KINDS),
-        Grant(runtimes, ("get",), "one made a moment ago, when a job is admitted", kinds=V2_KINDS),
+        Grant(runtimes, ("get",), "one created a moment ago, when a job is admitted", kinds=V2_KINDS),
         Grant(runtimes, ("patch",), "take off the finalizer of earlier trainers", kinds=V2_KINDS),
-        Grant(PRIORITY_CLASSES, ("get",), "whether the class of a gang is there, when a job is admitted", kinds=V2_KINDS),
+        Grant(PRIORITY_CLASSES, ("get",), "whether the class of a gang exists, when a job is admitted", kinds=V2_KINDS),
         Grant(TOKEN_REVIEWS, ("create",), "whose token a report of progress shows", kinds=V2_KINDS, setting=_PROGRESS),
         Grant(TOKEN_REVIEWS, ("create",), "who wants to read metrics", setting=_METRICS_ACCESS),
         Grant(SUBJECT_ACCESS_REVIEWS, ("create",), "whether they may", setting=_METRICS_ACCESS),
@@ -162,7 +164,7 @@ def in_cluster() -> list[Grant]:
 def in_own_namespace(*, secret: Any, lease: Any) -> list[Grant]:
     """What the operator keeps for itself: the names of its Secret and its Lease."""
     return [
-        Grant(LEASES, ("create",), "leader election: the first replica makes it; a create has no name to limit it to"),
+        Grant(LEASES, ("create",), "leader election: the first replica creates it; a create has no name to limit it to"),
         Grant(LEASES, ("get", "update"), "leader election", names=(lease,)),
         Grant(ENDPOINT_SLICES, ("list",), "whether any replica is ready; a list has no name to limit it to"),
         Grant(

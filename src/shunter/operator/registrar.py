@@ -59,7 +59,7 @@ class Registrar:
         for configuration, registered in zip(self._configurations, stored, strict=True):
             if registered is None:
                 name = f"{configuration.resource.kind} {configuration.name}"
-                return TrustState(problem=f"{name} is not there. Install it with `shunter install`.")
+                return TrustState(problem=f"{name} does not exist. Install it with `shunter install`.")
             if self._writes == "trust" and any(bundle != offer.authorities for bundle in bundles(registered)):
                 await trust(self._client, configuration.resource, registered, offer.authorities)
                 log.info("%s %s trusts our certificate now", configuration.resource.kind, configuration.name)

@@ -155,7 +155,7 @@ def _choice_with(shape: Shape, options: SizeOptions, instance: Instance, nodes: 
             return dataclasses.replace(over, verdict="no" if limits.low > device else "tight", reason=advice)
     if needed.total <= device:
         return dataclasses.replace(
-            over, reason=f"{gib(needed.total)} of {gib(usable)} GiB; some trainings needed less than the formula says"
+            over, reason=f"{gib(needed.total)} of {gib(usable)} GiB; some training runs needed less than the formula says"
         )
     return dataclasses.replace(over, verdict="no", reason=_excess(over))
 

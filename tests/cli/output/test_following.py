@@ -71,7 +71,7 @@ REMAINDER = "follow it: shunter logs -f {0} -n team; end it: shunter delete {0} 
         (
             [],
             [
-                "no cause is known yet; look again: shunter describe train -n team",
+                "no cause is known yet; check again: shunter describe train -n team",
                 f"TrainJob train has not started, and stays; {REMAINDER.format('train')}",
             ],
         ),

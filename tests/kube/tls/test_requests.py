@@ -56,5 +56,5 @@ def test_blocks_may_have_text_around_them_and_headers() -> None:
 
 def test_an_authority_that_has_expired_signs_nothing() -> None:
     authority = new_authority("a", days=1, now=NOW - timedelta(days=2))
-    with pytest.raises(RequestError, match="the authority has expired on 2026-02-28"):
+    with pytest.raises(RequestError, match="the CA has expired on 2026-02-28"):
         signed(request_pem("jane"), authority, ["client auth"], timedelta(days=1), NOW)

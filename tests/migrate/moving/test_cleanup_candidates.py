@@ -95,7 +95,7 @@ def test_a_v1_job_goes_only_when_its_train_job_proved_itself(case: tuple[Json, l
     assert (found.step is not None, found.why) == (goes, why)
 
 
-ANOTHER = "another job has that name since the plan was made; plan again"
+ANOTHER = "another job has taken that name since the plan was created; plan again"
 MADE_AGAIN = merge_patch(v1(), {"metadata": {"uid": "9"}})
 RESUMED = merge_patch(v1("Succeeded"), {"spec": {"runPolicy": {"suspend": False}}})
 CHANGED = merge_patch(v1(), {"spec": {"runPolicy": {"ttlSecondsAfterFinished": 7}}})
@@ -112,7 +112,7 @@ SUSPENDED = msgspec.structs.replace(
 )
 ANOTHERS: dict[str, tuple[Json, list[Record], str]] = {
     "as it was planned for": (v1(), [], ""),
-    "changed since the plan": (CHANGED, [], "it was changed since the plan was made; plan again"),
+    "changed since the plan": (CHANGED, [], "it was changed after the plan was created; plan again"),
     "resumed since the plan, and through": (RESUMED, [], ""),
     "changed by the plan itself": (CHANGED, [SUSPENDED], ""),
     "deleted and made again since, from the same manifest": (MADE_AGAIN, [], ANOTHER),

@@ -156,7 +156,7 @@ async def test_what_is_not_all_done_exits_with_6_and_names_the_way_back(migrate:
     migrate("plan", "-n", moves.namespace, *FREEZE, "-o", path)
     await moves.client.patch(PYTORCH_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"a": "b"}}})
     done = migrate("apply", "--plan", path, "--yes", code=6)
-    assert "it was changed since the plan was made; plan again" in done.stderr
+    assert "it was changed after the plan was created; plan again" in done.stderr
     assert f"shunter migrate rollback --plan {path}" in done.stderr
 
 

@@ -130,7 +130,7 @@ async def test_a_file_that_another_machine_went_past_is_told(moves: Moves, tmp_p
             written.note(intended(CREATE if directory == "here" else SHARED, None))
             if directory == "here":
                 await written.mirror()
-    with pytest.raises(EnvironmentProblem, match="differ from record 1 on: another machine went on with this plan"):
+    with pytest.raises(EnvironmentProblem, match="differ from record 1 on: another machine continued this plan"):
         await journal(moves, tmp_path / "elsewhere").load()
 
 

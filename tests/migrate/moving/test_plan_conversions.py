@@ -27,9 +27,9 @@ OWNER = {"apiVersion": "kubeflow.org/v1beta1", "kind": "Trial", "name": "t1", "u
 WAITS = job("Suspended", suspend=True, labels=QUEUED)
 CASES: dict[str, tuple[list[Json], Action, Json, str]] = {
     "as it was planned": ([job("Suspended", suspend=True)], "create", {}, ""),
-    "gone": ([], "create", {}, "it is gone"),
+    "gone": ([], "create", {}, "it no longer exists"),
     "changed": ([job("Suspended", suspend=True, labels={"a": "b"})], "create", {"sha256": PLAN.items[0].sha256},
-        "it was changed since the plan was made; plan again"),
+        "it was changed after the plan was created; plan again"),
     "blocked": ([elastic()], "create", {},
         "its conversion is blocked by ELASTIC001; suppress with options: {accepted: [ID]}"),
     "somebody's, to be moved": ([job(suspend=True, ownerReferences=[OWNER])], "move", {},

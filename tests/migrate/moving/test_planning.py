@@ -67,11 +67,11 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
         lambda: item(job()), "wait", "it is Created: its pods cannot be moved; choose move if it resumes from checkpoints"),
     "finished": (
         lambda: item(job("Succeeded"), **MOVE),
-        "archive", "it has finished (Succeeded): a TrainJob made from it would train again"),
-    "failed": (lambda: item(job("Failed")), "archive", "it has finished (Failed): a TrainJob made from it would train again"),
+        "archive", "it has finished (Succeeded): a TrainJob created from it would train again"),
+    "failed": (lambda: item(job("Failed")), "archive", "it has finished (Failed): a TrainJob created from it would train again"),
     "finished, and somebody's": (
         lambda: item(job("Succeeded", labels={"kustomize.toolkit.fluxcd.io/name": "jobs"})), "archive",
-        "it has finished (Succeeded): a TrainJob made from it would train again"),
+        "it has finished (Succeeded): a TrainJob created from it would train again"),
     "a Trial's": (
         lambda: item(job(suspend=True, ownerReferences=[{"kind": "Trial", "name": "t1", "controller": True}])), "source",
         "it belongs to Trial team/t1, which would undo or repeat what is changed here"),
@@ -109,7 +109,7 @@ CASES: dict[str, tuple[Callable[[], Item], str, str]] = {
         "this plan has already created TrainJob bert from it, and continues: move"),
     "half moved by this plan, and finished on v1": (
         lambda: item(job("Succeeded"), cluster=met("TrainJob", train_job(ID, "bert", "move", is_suspended=True))),
-        "archive", "it has finished (Succeeded): a TrainJob made from it would train again"),
+        "archive", "it has finished (Succeeded): a TrainJob created from it would train again"),
     "made by this plan": (
         lambda: item(job(suspend=True), cluster=met("TrainJob", train_job(ID, "bert", "create", is_suspended=True))),
         "create", "this plan has already created TrainJob bert from it, and continues: create"),

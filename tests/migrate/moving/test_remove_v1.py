@@ -81,7 +81,7 @@ async def test_a_definition_stays_while_there_are_jobs_or_a_release_holds_them(c
     job = {**pytorch_job("held", "default"), "kind": "TFJob", "spec": {"tfReplicaSpecs": {}}}
     await client.create(SECRETS, release(job))
     assert await finalized(client, tmp_path) == {
-        "pytorchjobs.kubeflow.org": "1 of its objects are there: PyTorchJob default/bert",
+        "pytorchjobs.kubeflow.org": "1 of its objects exist: PyTorchJob default/bert",
         "tfjobs.kubeflow.org": "Helm releases hold objects of it and could not be upgraded any more: default/jobs",
     }
     assert await client.get(PYTORCH_JOBS, "bert", "default")
@@ -89,7 +89,7 @@ async def test_a_definition_stays_while_there_are_jobs_or_a_release_holds_them(c
 
 async def test_a_definition_stays_when_a_job_of_it_is_made_while_the_user_reads(client: Client, tmp_path: Path) -> None:
     stays = await finalized(client, tmp_path, lambda: client.create(PYTORCH_JOBS, pytorch_job("bert", "default", suspend=True)))
-    assert stays == {"pytorchjobs.kubeflow.org": "1 of its objects are there: PyTorchJob default/bert"}
+    assert stays == {"pytorchjobs.kubeflow.org": "1 of its objects exist: PyTorchJob default/bert"}
     assert await client.get(PYTORCH_JOBS, "bert", "default")
     assert {path.stem for path in (tmp_path / "definitions").iterdir()} == V1_CRDS.keys() - stays.keys()
 

@@ -95,7 +95,7 @@ CASES = {
     ),
     "the v1 job runs again": Case(STOPPED, V1_STOPPED, "patch"),
     "the v1 job runs already": Case(STOPPED, V1, "nothing"),
-    "the v1 job is gone": Case(STOPPED, None, "nothing"),
+    "the v1 job does not exist": Case(STOPPED, None, "nothing"),
     "the v1 job has finished": Case(STOPPED, FINISHED_V1, "keep"),
     "the TrainJob has finished: the v1 job does not train again": Case(
         STOPPED, V1_STOPPED, "keep", UndoContext("p1", train_job=RolledBackTrainJob(is_finished=True))),
@@ -167,7 +167,7 @@ def test_nothing_is_deleted_after_what_was_not_done() -> None:
     verdicts: dict[Verdict, Verdict] = {"delete": "keep", "patch": "patch", "create": "create", "nothing": "nothing"}
     for verdict, held in verdicts.items():
         assert after_failure(Undo(MADE, verdict, "x"), STOPPED).verdict == held
-    assert after_failure(Undo(STOPPED, "nothing", "it is gone"), DELETED).verdict == "keep"
+    assert after_failure(Undo(STOPPED, "nothing", "it no longer exists"), DELETED).verdict == "keep"
 
 
 FINISHED = {

@@ -44,7 +44,7 @@ async def test_a_suspended_job_gets_a_suspended_train_job_and_stays_as_it_is(mov
     assert (await moves.train_job("bert"))["spec"]["suspend"] is True
     assert (await moves.v1("bert"))["spec"] == before["spec"]
     again = await moves.apply(plan)
-    assert {outcome.verdict for outcome in again.outcomes} == {"done before"}
+    assert {outcome.verdict for outcome in again.outcomes} == {"already done"}
 
 
 async def test_a_running_job_is_moved_only_when_asked_for_and_never_trains_twice_at_once(moves: Moves) -> None:
@@ -165,7 +165,7 @@ async def test_rollback_goes_on_beside_what_may_not_be_read(moves: Moves) -> Non
             undo.record.name: undo for undo, _ in await moves.roll_back(plan, client=client) if undo.record.kind == "TrainJob"
         }
     assert {name: (undo.verdict, undo.why) for name, undo in undone.items()} == {
-        "a": ("delete", "this plan made it"),
+        "a": ("delete", "this plan created it"),
         "b": ("refuse", "injected"),
     }
     assert await moves.train_job("a") == {}
@@ -188,7 +188,7 @@ async def test_a_job_that_was_changed_since_the_plan_is_left_alone(moves: Moves)
     await moves.client.patch(PYTORCH_JOBS, "bert", moves.namespace, {"metadata": {"labels": {"team": "a"}}})
     run = await moves.apply(plan)
     assert of_jobs(run) == []
-    assert run.refused == {f"PyTorchJob {moves.namespace}/bert": "it was changed since the plan was made; plan again"}
+    assert run.refused == {f"PyTorchJob {moves.namespace}/bert": "it was changed after the plan was created; plan again"}
 
 
 async def test_a_finished_job_is_archived_and_never_trains_again(moves: Moves) -> None:
@@ -198,7 +198,7 @@ async def test_a_finished_job_is_archived_and_never_trains_again(moves: Moves) -
     plan = await moves.plan(PlanOptions(running="move"))
     assert [(item.action, item.job_class) for item in plan.items] == [("archive", "finished")]
     moved = await moves.apply(with_action(plan, "bert", "move"))
-    assert [outcome.verdict for outcome in of_jobs(moved)] == ["done", "done", "refused", "not tried"]
+    assert [outcome.verdict for outcome in of_jobs(moved)] == ["done", "done", "refused", "skipped"]
     assert (await moves.train_job("bert"))["spec"]["suspend"] is True
 
 

@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Step, Json | None, Record | None, str, str]] = {
     "an earlier run was killed before it did": (SUSPEND, V1, OURS, "", "write"),
     "somebody else suspended it": (SUSPEND, V1_STOPPED, None, "", "unchanged"),
     "the v1 job was changed": (SUSPEND, merge_patch(V1, {"metadata": {"labels": {"a": "b"}}}), None, "", "refuse"),
-    "the v1 job is gone": (SUSPEND, None, None, "", "refuse"),
+    "the v1 job does not exist": (SUSPEND, None, None, "", "refuse"),
     "the TrainJob is as we made it: it starts": (START, TRAIN_JOB, None, digest(TRAIN_JOB), "write"),
     "the TrainJob was changed": (START, TRAIN_JOB, None, "other", "refuse"),
     "the TrainJob has finished": (START, finished(TRAIN_JOB), None, digest(TRAIN_JOB), "refuse"),
@@ -122,8 +122,8 @@ def test_a_train_job_starts_only_when_its_v1_job_has_stopped(condition: str, pod
 
 def test_a_job_that_has_finished_meanwhile_has_nothing_left_to_move() -> None:
     job = {**V1, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
-    assert move_obstacle(job) == "the v1 job has finished meanwhile (Succeeded): a TrainJob made from it would train again"
-    assert move_obstacle(None) == "the v1 job is gone"
+    assert move_obstacle(job) == "the v1 job has finished meanwhile (Succeeded): a TrainJob created from it would train again"
+    assert move_obstacle(None) == "the v1 job does not exist"
 
 
 def test_records_survive_json() -> None:

@@ -54,7 +54,7 @@ async def test_a_job_that_never_ran_stays_when_its_train_job_is_not_what_was_pro
     await moves.client.patch(
         TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"template": {"spec": {"replicatedJobs": other}}}}
     )
-    changed = f"TrainJob bert was changed, or TrainingRuntime {runtime} is gone or was changed: let it train, and compare"
+    changed = f"TrainJob bert was changed, or TrainingRuntime {runtime} was deleted or changed: let it train, and compare"
     assert await ends(moves, plan) == {"bert": (False, changed)}
     await moves.client.patch(
         TRAINING_RUNTIMES, runtime, moves.namespace, {"spec": {"template": {"spec": {"replicatedJobs": jobs}}}}

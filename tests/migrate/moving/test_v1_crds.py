@@ -23,7 +23,7 @@ ENDINGS: dict[str, tuple[Json, dict[str, list[str]], dict[str, list[str]], str]]
     "nothing needs it": (definition("tfjobs.kubeflow.org"), {}, {}, "nothing of it is left"),
     "jobs are left": (
         definition("tfjobs.kubeflow.org"), {"TFJob": ["TFJob a/x", "TFJob a/y"]}, {},
-        "2 of its objects are there: TFJob a/x, TFJob a/y"),
+        "2 of its objects exist: TFJob a/x, TFJob a/y"),
     "the mpi-operator's as well": (
         definition("mpijobs.kubeflow.org", spec={"versions": BOTH}), {}, {},
         "it is another product's as well: its versions are v1, v2beta1"),

@@ -10,27 +10,27 @@ import pytest
 from kubeflow.trainer import TrainerClient
 from kubeflow.training import TrainingClient
 
-from shunter.migrate.survey.sdk_moves import MOVES, Move, move_of
+from shunter.migrate.survey.sdk_moves import COUNTERPARTS, Counterpart, counterpart_of
 
 pytestmark = pytest.mark.slow  # imports the SDKs
 
-IDS = [move.calls[0] for move in MOVES]
+IDS = [counterpart.calls[0] for counterpart in COUNTERPARTS]
 
 
 def test_every_public_call_of_the_v1_client_has_a_move() -> None:
     public = {name for name, _ in inspect.getmembers(TrainingClient, inspect.isfunction) if not name.startswith("_")}
-    assert public | {"TrainingClient"} == {call for move in MOVES for call in move.calls}
+    assert public | {"TrainingClient"} == {call for counterpart in COUNTERPARTS for call in counterpart.calls}
 
 
-@pytest.mark.parametrize("move", MOVES, ids=IDS)
-def test_the_code_before_calls_what_it_is_about(move: Move) -> None:
-    assert any(call in move.before for call in move.calls) or move.calls[0] in move.before
-    check(move.before, TrainingClient)
+@pytest.mark.parametrize("counterpart", COUNTERPARTS, ids=IDS)
+def test_the_code_before_calls_what_it_is_about(counterpart: Counterpart) -> None:
+    assert any(call in counterpart.before for call in counterpart.calls) or counterpart.calls[0] in counterpart.before
+    check(counterpart.before, TrainingClient)
 
 
-@pytest.mark.parametrize("move", MOVES, ids=IDS)
-def test_the_code_after_fits_the_v2_sdk(move: Move) -> None:
-    check(move.after, TrainerClient)
+@pytest.mark.parametrize("counterpart", COUNTERPARTS, ids=IDS)
+def test_the_code_after_fits_the_v2_sdk(counterpart: Counterpart) -> None:
+    check(counterpart.after, TrainerClient)
 
 
 def check(code: str, client: type) -> None:
@@ -55,5 +55,5 @@ def check(code: str, client: type) -> None:
 
 
 def test_a_call_that_v1_does_not_have_has_no_move() -> None:
-    assert move_of("frobnicate") is None
-    assert move_of("is_job_failed") == move_of("get_job_conditions")
+    assert counterpart_of("frobnicate") is None
+    assert counterpart_of("is_job_failed") == counterpart_of("get_job_conditions")

@@ -28,8 +28,8 @@ def _replaced(release: str) -> Meta:
 
 
 _PROCESSES_MOVED = (
-    "this field of Trainer 2.1 is gone: set spec.trainer.numProcPerNode of the TrainJob to a number. Without one it is as auto "
-    "was: a process for each GPU, else for each CPU"
+    "this field of Trainer 2.1 was removed: set spec.trainer.numProcPerNode of the TrainJob to a number. Without one it "
+    "is as auto was: a process for each GPU, else for each CPU"
 )
 
 PodTemplateOverrides: TypeAlias = Annotated[

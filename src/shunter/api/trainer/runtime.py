@@ -153,7 +153,7 @@ class TrainingRuntimeSpec(Struct, frozen=True):
         doc("The framework and the number of nodes."),
     ] = None
     pod_group_policy: Annotated[PodGroupPolicy | None, doc("Gang scheduling; none when absent.")] = None
-    template: Annotated[Json, shape(JobSetTemplate), schema(minProperties=1), doc("The JobSet to make.")] = {}
+    template: Annotated[Json, shape(JobSetTemplate), schema(minProperties=1), doc("The JobSet to create.")] = {}
 
 
 class TrainingRuntime(Struct, frozen=True):

@@ -186,7 +186,9 @@ class TrainJobStatus(Struct, frozen=True):
         cel(("has(self.lastUpdatedTime)", "lastUpdatedTime is required when trainerStatus is present")),
         doc("What the training program reports."),
     ] = None
-    rank_failures: Annotated[RankFailures | None, doc("What failed, kept after the pods are gone. Shunter's own field.")] = None
+    rank_failures: Annotated[RankFailures | None, doc("What failed, kept after the pods are deleted. Shunter's own field.")] = (
+        None
+    )
 
 
 class TrainJob(Struct, frozen=True):

@@ -108,7 +108,9 @@ class JobStatus(Struct, frozen=True):
     start_time: Annotated[datetime | None, doc("When the job's pods were first created, or created again on resume.")] = None
     completion_time: Annotated[datetime | None, doc("When the job finished.")] = None
     last_reconcile_time: Annotated[datetime | None, doc("When pod creation was last held back by gang scheduling.")] = None
-    rank_failures: Annotated[RankFailures | None, doc("What failed, kept after the pods are gone. Shunter's own field.")] = None
+    rank_failures: Annotated[RankFailures | None, doc("What failed, kept after the pods are deleted. Shunter's own field.")] = (
+        None
+    )
 
     def is_true(self, type: str) -> bool:
         """Whether there is a condition of this type with status True."""

@@ -36,7 +36,7 @@ class ElasticPolicy(Struct, frozen=True):
     max_restarts: Annotated[int | None, INT32, doc("Restarts of the worker group by torchrun.")] = None
     metrics: Annotated[
         tuple[Annotated[Json, builtin("io.k8s.api.autoscaling.v2.MetricSpec")], ...],
-        doc("What the number of workers follows; a HorizontalPodAutoscaler is made from it."),
+        doc("What the number of workers follows; a HorizontalPodAutoscaler is created from it."),
     ] = ()
 
 

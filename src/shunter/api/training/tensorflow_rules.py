@@ -38,7 +38,7 @@ def warnings(job: TFJob) -> list[str]:
     """Roles that TensorFlow does not know are accepted, and said to be none of its own."""
     known = {role.lower() for role in KIND.roles}
     return [
-        f"{_REPLICAS}[{role}]: no role of TensorFlow ({', '.join(KIND.roles)}): its pods are made, and count for nothing"
+        f"{_REPLICAS}[{role}]: no role of TensorFlow ({', '.join(KIND.roles)}): its pods are created, but do not count"
         for role in job.spec.tf_replica_specs
         if role.lower() not in known
     ]

@@ -63,7 +63,7 @@ async def _runs(
         saved = saved_runs.saved(beside(path, "runs"), item.title)
         original = await saved_runs.original_run(client, job, saved, went_on=item.action == "create", extra=extra)
         if original is None:
-            left_out.append((item.title, f"it is gone, and {beside(path, 'runs')} has no run of it"))
+            left_out.append((item.title, f"it was deleted, and {beside(path, 'runs')} has no run of it"))
             continue
         yield original, await run_of(client, train_job, extra=extra)
     print_list("not compared:", left_out)

@@ -48,7 +48,7 @@ def steps(examples: Path, results: Path) -> tuple[Step, ...]:
     comparison = results / "comparison.json"
     return (
         Step("Is the cluster ready?", ("migrate", "assess")),
-        Step("Which jobs are there?", ("migrate", "inventory", *inputs)),
+        Step("Which jobs exist?", ("migrate", "inventory", *inputs)),
         Step(
             "A job as it is: its conversion would train three models, and is refused",
             ("migrate", "convert", "-f", trap, "--torch-launch=as-is"),

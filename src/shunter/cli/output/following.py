@@ -59,7 +59,7 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
         if follower.cause is not None:
             say(f"  {follower.cause}")
         elif not follower.has_started:
-            say(f"  no cause is known yet; look again: shunter describe {row.name} -n {row.namespace}")
+            say(f"  no cause is known yet; check again: shunter describe {row.name} -n {row.namespace}")
         if failures := cell(failure_record(follower.job), datetime.now(UTC)):
             say(f"  failed before: {failures}")
         say(f"  {unended_text(follower)}")

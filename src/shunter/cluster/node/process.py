@@ -257,7 +257,7 @@ async def client_authority(client: Client, connection: Connection, file: Path | 
             published = await client.get(CONFIG_MAPS, "extension-apiserver-authentication", "kube-system", view=dict)
             return str((published.get("data") or {}).get("client-ca-file") or "").encode()
         except (Forbidden, NotFound) as error:
-            log.info("Client certificates are checked with the kubeconfig's authority: %s", error.message)
+            log.info("Client certificates are checked with the kubeconfig's CA: %s", error.message)
             return connection.tls.ca
         except (ConnectionProblem, ServerProblem) as error:
             log.warning("Waiting for the API server: %s", error.message)

@@ -101,7 +101,7 @@ class CertificateSecret:
     def _refuse_foreign(self, metadata: ObjectMeta) -> None:
         if metadata.labels.get(MANAGED_BY) == OWNER:
             return
-        maker = "cert-manager's" if "cert-manager.io/certificate-name" in metadata.annotations else "not made by this operator"
+        maker = "cert-manager's" if "cert-manager.io/certificate-name" in metadata.annotations else "not created by this operator"
         raise SecretProblem(
             f"Secret {self._namespace}/{self._name} is {maker} (no label {MANAGED_BY}={OWNER}); it is left as it is.",
             "Mount it and name the directory with --webhook-cert-dir, or name another with --webhook-secret, or delete it.",

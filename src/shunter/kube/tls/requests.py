@@ -115,7 +115,7 @@ def signed(request: bytes, authority: KeyPair, usages: Collection[str], lifetime
     issuer_key = load_pem_private_key(authority.key, password=None)
     assert isinstance(issuer_key, ec.EllipticCurvePrivateKey), "authorities are made by certificates.new_authority"
     if now >= issuer.not_valid_after_utc:
-        raise RequestError(f"the authority has expired on {issuer.not_valid_after_utc:%Y-%m-%d}")
+        raise RequestError(f"the CA has expired on {issuer.not_valid_after_utc:%Y-%m-%d}")
     ends = now + (lifetime if lifetime < SHORT else lifetime - BACKDATE)
     purposes = [x509.ObjectIdentifier(_PURPOSES[usage]) for usage in sorted(usages) if usage in _PURPOSES]
     chosen = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}

@@ -49,7 +49,7 @@ def successor(current: ServingCertificate | None, hosts: Sequence[str], now: dat
     authorities = unexpired(current.authorities, now)
     if fault := fault_of(current.serving, b"".join(authorities), hosts, now):
         if current.staged and not fault_of(current.staged, b"".join(authorities), hosts, now):
-            return Successor(_promoted(current.staged, authorities), f"{fault}; its successor takes over")
+            return Successor(_promoted(current.staged, authorities), f"{fault}; the next certificate is served now")
         return Successor(_fresh(hosts, now, authorities), fault)
     staged = current.staged
     if staged and fault_of(staged, b"".join(authorities), hosts, now):
@@ -59,9 +59,9 @@ def successor(current: ServingCertificate | None, hosts: Sequence[str], now: dat
             return _unless_equal(current, ServingCertificate(serving=current.serving, authorities=b"".join(authorities)))
         fresh = _fresh(hosts, now, authorities)
         prepared = ServingCertificate(serving=current.serving, authorities=fresh.authorities, staged=fresh.serving)
-        return Successor(prepared, "it expires soon: its successor is made known")
+        return Successor(prepared, "it expires soon: the next certificate is distributed")
     if is_trusted and now - (expires_at(staged.certificate) - LIFETIME) >= SETTLING:
-        return Successor(_promoted(staged, authorities), "it expires soon: its successor takes over")
+        return Successor(_promoted(staged, authorities), "it expires soon: the next certificate is served now")
     return _unless_equal(current, ServingCertificate(serving=current.serving, authorities=b"".join(authorities), staged=staged))
 
 

@@ -40,7 +40,7 @@ UNUSED = Topic(
     severity="warning",
     change="lossless",
     grade="E",
-    explanation="No finding of this run matches it: the cause is gone, or its globs are wrong.",
+    explanation="No finding of this run matches it: the cause no longer exists, or its globs are wrong.",
     remedy="Remove it, or correct its id and globs.",
 )
 EXPIRED = Topic(

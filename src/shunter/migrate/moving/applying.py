@@ -38,14 +38,14 @@ POLL_SECONDS = 0.25
 JOBS_AT_ONCE = 8
 """Jobs that are processed concurrently: most of a job's time is spent waiting, for responses and for pods that stop."""
 
-Verdict = Literal["done", "done before", "unchanged", "refused", "waiting", "not tried"]
+Verdict = Literal["done", "already done", "unchanged", "refused", "waiting", "skipped"]
 """
 done          it was written, now or by a run that was killed
-done before   an earlier run wrote it
+already done  an earlier run wrote it
 unchanged     the object was already in this state
 refused       the step is not safe, or the server rejected the write
 waiting       its gate did not open in time; the next run continues here
-not tried     an earlier step of the same job was not done
+skipped       an earlier step of the same job was not done
 """
 
 
@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
     @property
     def is_complete(self) -> bool:
         """Whether the object is now as the step intended, by this run or otherwise."""
-        return self.verdict in ("done", "done before", "unchanged")
+        return self.verdict in ("done", "already done", "unchanged")
 
 
 class Screen(Protocol):
@@ -112,7 +112,7 @@ async def apply(
             for index in indices:
                 step = steps[index]
                 if stopped_at is not None:
-                    outcome = Outcome(step, "not tried", f"it comes after: {stopped_at.title}")
+                    outcome = Outcome(step, "skipped", f"it comes after: {stopped_at.title}")
                 else:
                     # Jobs that share a runtime share the step that creates it: one executes it, the others find it done.
                     async with shared[step.id]:
@@ -158,9 +158,9 @@ async def preview(client: Client, steps: Iterable[Step], journal: Journal) -> li
 async def _previewed(client: Client, step: Step, journal: Journal) -> Outcome:
     last, known = journal.last(step.id), journal.digest(*_object(step))
     if last is not None and last.phase == "done":
-        return Outcome(step, "done before")
+        return Outcome(step, "already done")
     if step.verb == "patch" and not step.sha256 and not known:
-        return Outcome(step, "done", "once it is made")
+        return Outcome(step, "done", "once it is created")
     decision = step_decisions.decided(step, await client.find(step.resource, step.name, step.namespace), last, known)
     verdicts: dict[step_decisions.Verdict, Verdict] = {"refuse": "refused", "unchanged": "unchanged"}
     return Outcome(step, verdicts.get(decision.verdict, "done"), decision.why)
@@ -169,7 +169,7 @@ async def _previewed(client: Client, step: Step, journal: Journal) -> Outcome:
 async def _executed(client: Client, step: Step, journal: Journal, timeouts: GateTimeouts, runs: Path | None) -> Outcome:
     last = journal.last(step.id)
     if last is not None and last.phase == "done":
-        return Outcome(step, "done before")
+        return Outcome(step, "already done")
     if last is not None and last.phase == "undoing":
         return Outcome(step, "refused", "it is being rolled back; finish the rollback first")
     try:
@@ -273,7 +273,9 @@ async def _why_not_made(client: Client, step: Step) -> str:
     """Why there is no JobSet of a TrainJob yet; empty when there is."""
     jobset = await client.find(JOBSETS, step.train_job, step.namespace)
     if jobset is None:
-        return f"the operator has made no JobSet of it yet: see `kubectl describe trainjob {step.train_job} -n {step.namespace}`"
+        return (
+            f"the operator has not created its JobSet yet: see `kubectl describe trainjob {step.train_job} -n {step.namespace}`"
+        )
     owners = jobset["metadata"].get("ownerReferences") or ()
     if not any(owner.get("kind") == TRAIN_JOBS.kind and owner.get("name") == step.train_job for owner in owners):
         return f"JobSet {step.train_job} is not the TrainJob's"

@@ -113,7 +113,7 @@ def _compared(train_job: Json) -> _CleanupDecision:
 def _why_another(item: Item, job: Json, records: Sequence[Record]) -> str:
     """Why a job is not the one that was planned; empty when it is. A rollback recreates a job with another uid."""
     if not is_planned_for(item, job, records):
-        return "another job has that name since the plan was made; plan again"
+        return "another job has taken that name since the plan was created; plan again"
     if not {*digests_with_any_suspend(job)} & {item.sha256, *(record.after for record in records)}:
-        return "it was changed since the plan was made; plan again"
+        return "it was changed after the plan was created; plan again"
     return ""

@@ -24,7 +24,8 @@ BINDINGS = Resource(
     namespaced=False,
 )
 MESSAGE = (
-    "jobs of kubeflow.org/v1 are being moved to trainer.kubeflow.org/v1alpha1: make a TrainJob (shunter migrate convert shows it)"
+    "jobs of kubeflow.org/v1 are being migrated to trainer.kubeflow.org/v1alpha1: create a TrainJob "
+    "(shunter migrate convert shows it)"
 )
 DENYING: Json = {"spec": {"validationActions": ["Deny"]}}
 

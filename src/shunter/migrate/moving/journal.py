@@ -158,8 +158,8 @@ class Journal:
         ):
             raise EnvironmentProblem(
                 f"the journal {self._path} and its ConfigMaps in namespace {self.namespace} differ from record {differing[0]} on:"
-                " another machine went on with this plan.",
-                "Go on there, or move the file away: the ConfigMaps have what was done.",
+                " another machine continued this plan.",
+                "Continue there, or move the file away: the ConfigMaps have what was done.",
             )
         self.records = await self._with_copies([record for _, record in sorted({**in_cluster, **in_file}.items())])
         for record in self.records:
@@ -238,7 +238,7 @@ class Journal:
             await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
         except NotFound as error:
             raise InputError(
-                f"plan: journalNamespace: the cluster has no namespace {self.namespace!r}.", "Name one that is there."
+                f"plan: journalNamespace: the cluster has no namespace {self.namespace!r}.", "Name an existing one."
             ) from error
         except Forbidden as error:
             raise self._not_allowed(error) from error

@@ -34,10 +34,10 @@ def ready(plan: Plan, items: Sequence[Item], found: Input, journal: Journal, *, 
     for item in items:
         source = jobs.get(item.title)
         if source is None:
-            refused[item.title] = "it is gone"
+            refused[item.title] = "it no longer exists"
             continue
         if digest(source.value) not in {item.sha256, *journal.digests(item.kind, item.namespace, item.name)}:
-            refused[item.title] = "it was changed since the plan was made; plan again"
+            refused[item.title] = "it was changed after the plan was created; plan again"
             continue
         try:
             conversion = convert(source, plan.options_of(item), input_context)

@@ -154,7 +154,7 @@ def _action(
 ) -> tuple[Action, str]:
     source = outcome.source
     if state in FINISHED_STATES:
-        return "archive", f"it has finished ({state}): a TrainJob made from it would train again"
+        return "archive", f"it has finished ({state}): a TrainJob created from it would train again"
     if owner := owner_of(source.value):
         return "source", f"it belongs to {owner}, which would undo or repeat what is changed here"
     if own:

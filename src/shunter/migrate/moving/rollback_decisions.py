@@ -175,7 +175,7 @@ def after_failure(undo: Undo, failed: Record) -> Undo:
 
 def _undo_create(record: Record, present: Json | None, context: UndoContext) -> Undo:
     if present is None:
-        return Undo(record, "nothing", "it is gone already")
+        return Undo(record, "nothing", "it is already deleted")
     uid, known = present["metadata"]["uid"], context.known
     if record.uid not in ("", uid) or mark(present, PLAN) != context.plan_id:
         return Undo(record, "refuse", "another object has that name now")
@@ -189,12 +189,12 @@ def _undo_create(record: Record, present: Json | None, context: UndoContext) -> 
         return _finished(record, uses) if all(context.users.values()) else Undo(record, "keep", uses)
     if digest(present) not in known if known else present["metadata"].get("generation", 1) != 1:
         return Undo(record, "refuse", "it was changed after it was created")
-    return Undo(record, "delete", "this plan made it", uid, present["metadata"]["resourceVersion"])
+    return Undo(record, "delete", "this plan created it", uid, present["metadata"]["resourceVersion"])
 
 
 def _undo_patch(record: Record, present: Json | None, context: UndoContext) -> Undo:
     if present is None:
-        return Undo(record, "nothing", "it is gone")
+        return Undo(record, "nothing", "it no longer exists")
     uid, train_job = present["metadata"]["uid"], context.train_job
     if context.uids and uid not in context.uids:
         return Undo(record, "refuse", "another object has that name now")
@@ -218,9 +218,9 @@ def _undo_delete(record: Record, present: Json | None, train_job: RolledBackTrai
     if record.kind in FREEZE:
         return Undo(record, "nothing", "the freeze ends with v1's CRDs and is not restored")
     if present is not None and present["metadata"].get("deletionTimestamp"):
-        return Undo(record, "refuse", "it is still being deleted: roll back again when it is gone")
+        return Undo(record, "refuse", "it is still being deleted: roll back again when it is deleted")
     if present is not None:
-        return Undo(record, "nothing", "an object of that name is there", _uid_if_ours(record, present))
+        return Undo(record, "nothing", "an object of that name exists", _uid_if_ours(record, present))
     if not record.undo and record.kind == CUSTOM_RESOURCE_DEFINITIONS.kind:
         return Undo(record, "refuse", "its copy is not here: roll back where it was deleted, or create it from your release")
     if not record.undo:

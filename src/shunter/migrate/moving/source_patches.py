@@ -22,7 +22,7 @@ def source_patch(item: Item, conversion: Conversion) -> SourcePatch:
     """The file for a job with an owner: the objects that replace it, below the instructions."""
     about_owner = [found for found in conversion.findings if found.topic in (MADE_BY_ANOTHER, LOOKED_AFTER)]
     head = [f"# {item.title} belongs to {item.owner}.", *(f"# {finding.advice}" for finding in about_owner)]
-    head += ["# What stands below takes its place:", *(f"#   {decision}" for decision in item.decisions)]
+    head += ["# The following takes its place:", *(f"#   {decision}" for decision in item.decisions)]
     job = conversion.train_job
     if not is_suspended(conversion.source.value):
         # A TrainJob is created suspended only in this cluster.

@@ -87,10 +87,10 @@ def contains(present: Any, wanted: Any) -> bool:
 def move_obstacle(job: Json | None) -> str:
     """Why the v1 job can no longer be moved; empty if it can."""
     if job is None:
-        return "the v1 job is gone"
+        return "the v1 job does not exist"
     state = overview(job).state
     return (
-        f"the v1 job has finished meanwhile ({state}): a TrainJob made from it would train again"
+        f"the v1 job has finished meanwhile ({state}): a TrainJob created from it would train again"
         if state in FINISHED_STATES
         else ""
     )
@@ -112,13 +112,13 @@ def _created(step: Step, present: Json | None) -> Decision:
         return Decision("written")
     if step.shared and contains(present.get("spec"), step.body["spec"]):
         return Decision("unchanged", "an identical one already exists")
-    made_by = "a plan before this one made it" if mark(present, PLAN) else "this plan did not make it"
-    return Decision("refuse", f"{step.resource.kind} {step.name} is there, and {made_by}")
+    made_by = "an earlier plan created it" if mark(present, PLAN) else "this plan did not create it"
+    return Decision("refuse", f"{step.resource.kind} {step.name} exists, and {made_by}")
 
 
 def _patched(step: Step, present: Json | None, last: Record | None, expected: str) -> Decision:
     if present is None:
-        return Decision("refuse", f"{step.resource.kind} {step.name} is gone")
+        return Decision("refuse", f"{step.resource.kind} {step.name} no longer exists")
     if step.resource == TRAIN_JOBS and overview(present).is_finished:
         return Decision("refuse", f"TrainJob {step.name} has finished already")
     if contains(present, step.body):

@@ -45,7 +45,7 @@ def crd_removals(
 
 def _why_kept(crd: Json, objects: Sequence[str], releases: Sequence[str]) -> str:
     if objects:
-        return f"{len(objects)} of its objects are there: {', '.join(objects[:3])}{', ...' if len(objects) > 3 else ''}"
+        return f"{len(objects)} of its objects exist: {', '.join(objects[:3])}{', ...' if len(objects) > 3 else ''}"
     others = sorted({*(crd.get("status") or {}).get("storedVersions", ())} - {V1})
     others += [v["name"] for v in crd["spec"]["versions"] if v["name"] != V1 and v.get("served") and v["name"] not in others]
     if others:

@@ -78,12 +78,12 @@ def _objection(
         # Other jobs may determine which runtime this one shares, so the resulting JobSets are compared instead.
         wanted = {field: value for field, value in wanted.items() if field not in _OF_JOBSET}
     if not contains(present, wanted):
-        return f"TrainJob {name} was changed since it was made: let it train, and compare"
+        return f"TrainJob {name} was changed after it was created: let it train, and compare"
     if conversion.runtime is not None:
         runtime = str(present["runtimeRef"]["name"])
         if not _makes_same_jobset(item, conversion, present, runtimes.get((item.namespace, runtime))):
             title = f"{TRAINING_RUNTIMES.kind} {runtime}"
-            return f"TrainJob {name} was changed, or {title} is gone or was changed: let it train, and compare"
+            return f"TrainJob {name} was changed, or {title} was deleted or changed: let it train, and compare"
     proof = proof_of(conversion, options)
     if not proof.holds or proof.unproved:
         return f"its pods are not proved to be those of v1 (validate): let TrainJob {name} train, and compare"

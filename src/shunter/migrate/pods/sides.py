@@ -106,7 +106,7 @@ def v1_side(source: Json, options: Options = Options(), classes: PriorityClasses
     framework = framework_of(source["kind"]).with_settings(Settings(cluster_domain=options.cluster_domain))
     if source["apiVersion"] != framework.info.resource.api_version:
         raise OtherOperatorError(
-            f"{title(source)} is of {source['apiVersion']}, whose pods another operator makes; they cannot be compared.",
+            f"{title(source)} is of {source['apiVersion']}, whose pods another operator creates; they cannot be compared.",
             "Compare a run of both instead.",
         )
     stored = admitted(source)

@@ -222,7 +222,7 @@ TRAINED_DIFFERENTLY = Topic(
     severity="error",
     change="semantic-change",
     grade="N",
-    explanation="A run of the v1 job and a run of its TrainJob were compared, and the trainings are not the same.",
+    explanation="A run of the v1 job and a run of its TrainJob were compared, and the training runs are not the same.",
     remedy="See the differences with shunter migrate compare ORIGINAL SUCCESSOR. A tolerance can be set there.",
     effort=3,
 )

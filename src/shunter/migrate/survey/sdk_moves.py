@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Move(NamedTuple):
+class Counterpart(NamedTuple):
     """Calls of the v1 SDK that have one counterpart. `before` and `after` are the same program with either SDK."""
 
     calls: tuple[str, ...]
@@ -16,13 +16,13 @@ class Move(NamedTuple):
     v2: str
     """The call that stands for it, short; empty when there is none."""
     loss: str
-    """What is different, or gone."""
+    """What is different, or missing."""
     before: str
     after: str
 
 
-MOVES: tuple[Move, ...] = (
-    Move(
+COUNTERPARTS: tuple[Counterpart, ...] = (
+    Counterpart(
         calls=("TrainingClient",),
         v2="TrainerClient(backend_config=KubernetesBackendConfig(...))",
         loss="No job_kind: there is one kind. The namespace belongs to the client, not to each call.",
@@ -37,7 +37,7 @@ from kubeflow.trainer import KubernetesBackendConfig, TrainerClient
 client = TrainerClient(backend_config=KubernetesBackendConfig(namespace="team-a"))
 """,
     ),
-    Move(
+    Counterpart(
         calls=("create_job",),
         v2="train(runtime=..., trainer=CustomTrainer(...))",
         loss=(
@@ -75,7 +75,7 @@ client.train(
 )
 """,
     ),
-    Move(
+    Counterpart(
         calls=("train",),
         v2="train(runtime=..., initializer=..., trainer=BuiltinTrainer(TorchTuneConfig(...)))",
         loss=(
@@ -114,7 +114,7 @@ client.train(
 )
 """,
     ),
-    Move(
+    Counterpart(
         calls=("get_job", "list_jobs", "delete_job"),
         v2="the same names",
         loss="They answer with types of the SDK (name, status, steps, num_nodes), not with the object of the cluster.",
@@ -127,7 +127,7 @@ job = client.get_job("bert")
 print(job.status, [(step.name, step.status) for step in job.steps])
 """,
     ),
-    Move(
+    Counterpart(
         calls=("update_job",),
         v2="",
         loss="A TrainJob's trainer and runtime never change after its creation: delete it and train again, or take another name.",
@@ -141,7 +141,7 @@ client.delete_job("bert")
 client.train(runtime="torch-distributed", trainer=CustomTrainer(func=train, num_nodes=8))
 """,
     ),
-    Move(
+    Counterpart(
         calls=(
             "get_job_conditions",
             "is_job_created",
@@ -161,7 +161,7 @@ if client.get_job("bert").status == "Complete":
     publish()
 """,
     ),
-    Move(
+    Counterpart(
         calls=("wait_for_job_conditions",),
         v2="wait_for_job_status(...)",
         loss="Succeeded is called Complete; wait_timeout is timeout, callback is callbacks; it looks every 2 s, not 15.",
@@ -172,7 +172,7 @@ client.wait_for_job_conditions("bert", expected_conditions={"Succeeded"}, wait_t
 client.wait_for_job_status("bert", status={"Complete"}, timeout=3600, callbacks=[show])
 """,
     ),
-    Move(
+    Counterpart(
         calls=("get_job_pods", "get_job_pod_names"),
         v2="get_job(...).steps",
         loss="Pods end in a random part, so ask for their names; none carries training.kubeflow.org/* labels.",
@@ -185,7 +185,7 @@ for step in client.get_job("bert").steps:
     print(step.name, step.pod_name)
 """,
     ),
-    Move(
+    Counterpart(
         calls=("get_job_logs",),
         v2='get_job_logs(..., step="node-0")',
         loss="An iterator over the lines of one step, not texts by pod; events have get_job_events. Rank 0 is node-0.",
@@ -201,6 +201,6 @@ for line in client.get_job_logs("bert", step="node-0"):
 )
 
 
-def move_of(call: str) -> Move | None:
-    """The move of a method of TrainingClient, or of the class itself."""
-    return next((move for move in MOVES if call in move.calls), None)
+def counterpart_of(call: str) -> Counterpart | None:
+    """The counterpart of a method of TrainingClient, or of the class itself; None if there is none."""
+    return next((counterpart for counterpart in COUNTERPARTS if call in counterpart.calls), None)

@@ -65,8 +65,8 @@ def queue_cause(
     if workload is None:
         created = moment(job["metadata"].get("creationTimestamp"))
         if created is not None and now - created < WORKLOAD_TIMEOUT:
-            return Cause("Queued", f"it waits in queue {queue}; Kueue has made no Workload for it yet")
-        text = f"it waits in queue {queue}, and Kueue has made no Workload for it"
+            return Cause("Queued", f"it waits in queue {queue}; Kueue has created no Workload for it yet")
+        text = f"it waits in queue {queue}, and Kueue has created no Workload for it"
         return Cause(
             "NoQueue",
             text,

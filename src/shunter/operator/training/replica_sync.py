@@ -70,7 +70,7 @@ class NumberedReplicas:
             return [], progress.failed(_what_is_wrong(job, faults), "Warning")
         if job.status.start_time is not None and (numbers := _number_faults(observed)):
             # What the scale subresource, which asks no webhook, has made of a running job.
-            text = f"no pod is made or deleted until this is put right: {aggregate(numbers)}"
+            text = f"no pod is created or deleted until this is fixed: {aggregate(numbers)}"
             progress = progress.note("Warning", "TooManyReplicas", text)
             return [], progress.counts(replica_counts(self, job, scale_in.evidence(children)))
         progress = failures.with_exit_events(self, observed, progress)

@@ -57,9 +57,9 @@ def manifests(choice: MachineChoice, options: ManifestOptions) -> Manifests:
         if options.spot:
             notes.append("spot machines can be reclaimed at any time: the program must save checkpoints and resume from them")
     elif choice.instance.provider != CLUSTER:
-        notes.append(f"no node pool for {choice.instance.provider}: Karpenter's objects are made for AWS only")
+        notes.append(f"no node pool for {choice.instance.provider}: Karpenter's objects are created only for AWS")
     if choice.instance.provider != "aws" and options.pool_options:
-        notes.append(f"without effect, as no node pool is made: {', '.join(options.pool_options)}")
+        notes.append(f"without effect, as no node pool is created: {', '.join(options.pool_options)}")
     if not choice.instance.memory_mib:
         notes.append(f"what pods may request of {choice.instance.name} is not published: the job requests only GPUs")
     if options.kueue:

@@ -49,7 +49,7 @@ def after_a_try(directory: Path, bridge: str, name_length: int) -> list[str]:
 
 def test_a_bridge_that_is_gone_is_named_and_nothing_stays_mounted(tmp_path: Path) -> None:
     error, mounts, _ = after_a_try(tmp_path, "no bridge", 8)
-    assert "the node's bridge there is gone" in error
+    assert "the node's bridge there no longer exists" in error
     assert mounts == "[]"
 
 

@@ -55,7 +55,7 @@ def test_an_event_about_something_else_is_no_disruption(name: str, kind: str) ->
         ("EvictionByEvictionAPI", "True", "was evicted through the API"),
         ("DeletionByTaintManager", "True", "because of a NoExecute taint"),
         ("TerminationByKubelet", "True", "was terminated by its node"),
-        ("DeletionByPodGC", "True", "because its node is gone"),
+        ("DeletionByPodGC", "True", "because its node no longer exists"),
         ("OfALaterRelease", "True", "was disrupted (OfALaterRelease)"),
         ("PreemptionByScheduler", "False", ""),
     ],

@@ -17,7 +17,7 @@ def test_a_pod_that_is_gone_without_a_failure_was_probably_deleted() -> None:
 
     pods, logs = zip(*lost.values(), strict=True)
     (said,) = causes(failed(*pods, logs=logs))
-    assert said.endswith("the pod of rank 1 is gone and no failure of it was recorded: it was probably deleted")
+    assert said.endswith("the pod of rank 1 no longer exists and no failure of it was recorded: it was probably deleted")
     all_gone = "T90 possible no pod is left and no failure of ranks 0-2 was recorded: the pods were probably deleted"
     assert causes(failed()) == [all_gone]
     over = [{"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": "failed"}]

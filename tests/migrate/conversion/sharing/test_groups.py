@@ -1,4 +1,4 @@
-"""Which jobs share a runtime, with each other or with one that is there already."""
+"""Which jobs share a runtime, with each other or with one that already exists."""
 
 from __future__ import annotations
 

@@ -344,4 +344,4 @@ def test_a_run_is_not_compared_with_itself() -> None:
     one = trained(2, LOSSES, uid="u1")
     comparison = compared(one, one, Tolerance())
     assert comparison.verdict == "not comparable"
-    assert "name the v1 job and the TrainJob made of it" in why(comparison, "status")
+    assert "name the v1 job and the TrainJob converted from it" in why(comparison, "status")

@@ -18,7 +18,7 @@ from shunter.migrate.survey.briefing.front_page import LISTED_FAULTS
 from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.migrate.survey.briefing.site import files
 from shunter.migrate.survey.scan.references import findings_of
-from shunter.migrate.survey.sdk_moves import MOVES
+from shunter.migrate.survey.sdk_moves import COUNTERPARTS
 
 
 def test_the_front_page_names_what_could_not_be_read() -> None:
@@ -110,11 +110,11 @@ def test_the_same_facts_give_the_same_bytes(site: dict[PurePath, str]) -> None:
 
 def test_the_sdk_page_shows_every_call_with_code() -> None:
     page, text = sdk_page.html(), sdk_page.markdown()
-    for move in MOVES:
-        for call in move.calls:
+    for counterpart in COUNTERPARTS:
+        for call in counterpart.calls:
             assert call in page
             assert call in text
-        assert move.after.splitlines()[0] in text
+        assert counterpart.after.splitlines()[0] in text
 
 
 def test_an_embedded_job_is_shown_alone_and_to_the_left() -> None:

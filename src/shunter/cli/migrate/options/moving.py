@@ -31,11 +31,11 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would 
 
 COLOURS: dict[Verdict, str] = {
     "done": "green",
-    "done before": "dim",
+    "already done": "dim",
     "unchanged": "dim",
     "refused": "bold red",
     "waiting": "yellow",
-    "not tried": "yellow",
+    "skipped": "yellow",
 }
 UNDO_COLOURS = {"delete": "red", "patch": "yellow", "create": "green", "nothing": "dim", "keep": "cyan", "refuse": "bold red"}
 
@@ -88,8 +88,8 @@ class MovingScreen:
 
 
 def show(outcome: Outcome, *, would: bool = False) -> None:
-    """Prints the outcome on standard output; that of a step done before only in a preview (`would`)."""
-    if outcome.verdict == "done before" and not would:
+    """Prints the outcome on standard output; that of a step that was already done only in a preview (`would`)."""
+    if outcome.verdict == "already done" and not would:
         return
     word = "would" if would and outcome.verdict == "done" else outcome.verdict
     why = f": {outcome.why}" if outcome.why else ""

@@ -109,7 +109,7 @@ async def _clean_up(backend: Backend, crd: Json) -> None:
             await _empty(backend, objects)
             return await _finish(backend, crd["metadata"]["name"])
         except sqlite3.Error as error:  # a full disk: nobody else would finish this
-            log.warning("the CRD %s is not gone yet: %s", crd["metadata"]["name"], error)
+            log.warning("the CRD %s is not deleted yet: %s", crd["metadata"]["name"], error)
         await asyncio.sleep(_RETRY_SECONDS)
 
 

@@ -16,7 +16,7 @@ from shunter.cluster.disk_space import amount, disk_space
 
 KEPT_BYTES = 32 * 2**20
 """Reserved for changes and deletions, the states of pods, and their logs."""
-_REMEDY = "Make room on it (objects can be deleted); what waits then goes on by itself"
+_REMEDY = "Free space on it (objects can be deleted); waiting requests then continue"
 
 
 class StorageRoom(NamedTuple):

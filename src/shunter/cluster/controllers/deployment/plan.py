@@ -196,7 +196,7 @@ def _written(observed: Observed, found: Versions, sizes: Sizes, gone: Iterable[R
 
 
 def _patch(observed: Observed, found: Versions, one: ReplicaSet, sizes: Sizes) -> Patch | None:
-    """What changes of a ReplicaSet that is there already."""
+    """What changes of a ReplicaSet that already exists."""
     deployment, before = observed.deployment, one.metadata
     if not before.uid:
         return None

@@ -55,7 +55,9 @@ def _bridge(host: RouteSocket, name: str) -> int:
     try:
         return host.index_of(name)
     except OSError as error:
-        raise OSError(error.errno, f"the node's bridge {name} is gone: shunter down and shunter up make it again") from None
+        raise OSError(
+            error.errno, f"the node's bridge {name} no longer exists: shunter down and shunter up recreate it"
+        ) from None
 
 
 def _make_pod(request: dict[str, Any], kinds: Iterable[str], host: RouteSocket, bridge: int) -> None:

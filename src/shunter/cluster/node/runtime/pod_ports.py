@@ -43,7 +43,7 @@ class PortTable:
         return self._ports.get((pod, port), port)
 
     def keep(self, pods: set[PodKey]) -> None:
-        """Frees the ports of pods that are gone. The ports of a pod that did not exist yet stay: peers may need them before the
+        """Frees the ports of deleted pods. The ports of a pod that did not exist yet stay: peers may need them before the
         pod exists."""
         gone = self._last_pods - pods
         if any(pod in gone for pod, _ in self._ports):

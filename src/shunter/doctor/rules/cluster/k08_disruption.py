@@ -27,7 +27,7 @@ DISRUPTIONS = {
     "EvictionByEvictionAPI": "was evicted through the API, as kubectl drain does",
     "DeletionByTaintManager": "was deleted because of a NoExecute taint of its node",
     "DeletionByDeviceTaintManager": "was deleted because of a taint of its device",
-    "DeletionByPodGC": "was deleted because its node is gone",
+    "DeletionByPodGC": "was deleted because its node no longer exists",
     "TerminationByKubelet": "was terminated by its node",
 }
 """Reasons of the condition DisruptionTarget (Kubernetes 1.36)."""
@@ -118,7 +118,7 @@ def _of_pods(case: Case) -> Iterator[Disruption]:
 
 
 def _of_events(case: Case) -> Iterator[Disruption]:
-    """By events, also of pods that are gone: an event outlives its pod."""
+    """By events, also of deleted pods: an event outlives its pod."""
     there = {pod["metadata"]["uid"] for pod in case.pods}
     for event in case.evidence.events:
         about = event.get("involvedObject", {})
@@ -163,7 +163,7 @@ def _of_nodes(case: Case) -> Iterator[Disruption]:
         if not name or pod_has_ended(pod):
             continue
         if name not in nodes:
-            yield Disruption(pod=pod["metadata"]["name"], text=f"was on node {name}, which is gone", source="node")
+            yield Disruption(pod=pod["metadata"]["name"], text=f"was on node {name}, which no longer exists", source="node")
         elif (ready := _ready(nodes[name])) not in ("", "True"):
             yield Disruption(pod=pod["metadata"]["name"], text=f"was on node {name}, which is not ready ({ready})", source="node")
 

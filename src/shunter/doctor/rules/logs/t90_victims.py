@@ -30,7 +30,7 @@ def judge(case: Case) -> list[Verdict]:
     text = f"{ranks_text(case.failures)} ended because a peer was lost, or on a signal; "
     remedy = "The rank that ended first left no log: see the events of the job and of the nodes of its pods."
     if gone:
-        text += f"the pod of {rank_list(gone)} is gone and no failure of it was recorded: it was probably deleted"
+        text += f"the pod of {rank_list(gone)} no longer exists and no failure of it was recorded: it was probably deleted"
         remedy = REMEDY
     else:
         text += "the first cause is not visible"

@@ -47,7 +47,7 @@ from shunter.migrate.findings import Finding, Topic
 from shunter.migrate.options import Options
 
 CONFIGURATION = f"""\
-# Tells kustomize where images and names stand in TrainJobs: `images`, `namePrefix` and `nameSuffix` reach them by this.
+# Tells kustomize where TrainJobs contain images and names: `images`, `namePrefix` and `nameSuffix` reach them by this.
 images:
 - path: spec/trainer/image
   kind: {TRAIN_JOBS.kind}

@@ -152,7 +152,7 @@ def _set_volcano(draft: Draft, policy: SchedulingPolicy) -> None:
         draft.carry((*_POLICY, "queue"), "TrainingRuntime", target)
     else:
         draft.default((*_POLICY, "queue"), "Volcano's default queue")
-    draft.default((*_POLICY, "scheduleTimeoutSeconds"), "Volcano does not look at it")
+    draft.default((*_POLICY, "scheduleTimeoutSeconds"), "Volcano does not read it")
     path = (*_POLICY, "priorityClass")
     if not policy.priority_class or draft.ledger.row(path) is not None:
         return
@@ -175,7 +175,7 @@ def _fill_in(draft: Draft, group: Group, field: str, value: str) -> str:
 def _set_coscheduling(draft: Draft, policy: SchedulingPolicy) -> None:
     for field in ("queue", "priorityClass"):
         if draft.ledger.row((*_POLICY, field)) is None:
-            draft.default((*_POLICY, field), "coscheduling does not look at it")
+            draft.default((*_POLICY, field), "coscheduling does not read it")
     if policy.schedule_timeout_seconds is not None:
         draft.runtime["podGroupPolicy"]["coscheduling"]["scheduleTimeoutSeconds"] = policy.schedule_timeout_seconds
         target = ("spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds")

@@ -92,7 +92,7 @@ def _move_volcano_queue(draft: Draft) -> None:
         draft.jobset_annotations[VOLCANO_QUEUE] = draft.given(path)
         draft.carry(path, "TrainingRuntime", ("spec", "template", "metadata", "annotations", VOLCANO_QUEUE))
     elif draft.is_given(("metadata", "labels", VOLCANO_QUEUE)):
-        draft.default(("metadata", "labels", VOLCANO_QUEUE), "Volcano looks at annotations")
+        draft.default(("metadata", "labels", VOLCANO_QUEUE), "Volcano reads annotations")
 
 
 def _look_for_kueue(draft: Draft) -> None:

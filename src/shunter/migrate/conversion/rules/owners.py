@@ -53,7 +53,11 @@ def apply(draft: Draft) -> None:
         remedy = next((text for kind, text in _SOURCES.items() if owner.startswith(f"{kind} ")), "")
         accept = f" To convert this object alone, suppress with --accept {MADE_BY_ANOTHER.id}."
         draft.report(
-            MADE_BY_ANOTHER, path, f"{draft.source.title} was made by {owner}.", remedy=remedy and remedy + accept, dropped=True
+            MADE_BY_ANOTHER,
+            path,
+            f"{draft.source.title} was created by {owner}.",
+            remedy=remedy and remedy + accept,
+            dropped=True,
         )
     if manager := other_manager(draft.source.value):
         marks = [

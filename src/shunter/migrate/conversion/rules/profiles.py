@@ -53,7 +53,7 @@ RUNTIME_DECIDES = Topic(
     grade="D",
     explanation=(
         "The manifest does not set restarts, so the job uses a shipped runtime. There a Job fails after 6 restarts, where v1 "
-        "restarted without limit; and the job is complete when all nodes are, where v1 looked at the Master only. Changes of "
+        "restarted without limit; and the job is complete when all nodes are, where v1 considered only the Master. Changes of "
         "the runtime change the job: resources of the TrainJob are merged with the runtime's, and a TrainJob without a trainer "
         "section would get no variables."
     ),

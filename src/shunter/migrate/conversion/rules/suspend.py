@@ -25,7 +25,7 @@ ALIVE = Topic(
     change="manual",
     grade="D",
     explanation=(
-        "The object was read from a cluster, where it may be running. Its pods cannot be handed over, and two trainings that "
+        "The object was read from a cluster, where it may be running. Its pods cannot be handed over, and two training runs that "
         "write the same checkpoints corrupt them. So the result starts suspended."
     ),
     remedy="Let the v1 job end, or suspend it after a checkpoint; then resume the TrainJob (spec.suspend: false).",

@@ -37,7 +37,7 @@ UNBUILT = Topic(
     change="manual",
     grade="N",
     explanation=(
-        "A kustomization has patches of v1 jobs, or replacements in them. The command reads the jobs as they stand in the files: "
+        "A kustomization has patches of v1 jobs, or replacements in them. The command reads the jobs as they are in the files: "
         "what the kustomization builds of them is not in its result, and no verdict is about it."
     ),
     remedy=(
@@ -178,7 +178,7 @@ def unbuilt(files: Iterable[TextFile]) -> list[Finding]:
         if changing:
             titles = ", ".join(title for _, title in changing)
             says = f"{titles} of {each.directory}: a component, for those who name it." if each.is_component else ""
-            says = says or f"What {each.directory} builds with {titles} is not looked at."
+            says = says or f"What {each.directory} builds with {titles} is not analyzed."
             found.append(Finding(UNBUILT, str(each.file.source), each.place(changing[0][0]), changing[0][0], says))
     return found
 

@@ -54,7 +54,7 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, train
             return Decision(entry, "unchanged", "it is there as it was")
         return Decision(entry, "refuse", "another object of that name exists; delete or rename it first")
     if not is_job(obj):
-        return Decision(entry, "create", "it is gone", obj)
+        return Decision(entry, "create", "it no longer exists", obj)
     if entry.is_finished and not choice.finished:
         return Decision(
             entry, "leave", f"it had finished ({entry.state}) and would run again; with --finished it is restored suspended"

@@ -113,7 +113,7 @@ def compared(original: Run, successor: Run, tolerance: Tolerance) -> Comparison:
 def _status(original: Run, successor: Run) -> Aspect:
     shown = _ending(original), _ending(successor)
     if original.uid and original.uid == successor.uid:
-        why = f"both are the same run of {original.title}: name the v1 job and the TrainJob made of it"
+        why = f"both are the same run of {original.title}: name the v1 job and the TrainJob converted from it"
         return Aspect("status", "not comparable", *shown, why)
     if not successor.is_finished:
         return Aspect("status", "not comparable", *shown, f"{successor.title} is {successor.state}: wait until it has finished")
@@ -219,7 +219,7 @@ def _requested(run: Run) -> Sequence[Mapping[str, str]]:
 
 
 def _unknown(run: Run, asked_for: Sequence[Mapping[str, str]]) -> str:
-    return "" if asked_for else f"pods of {run.title} are gone"
+    return "" if asked_for else f"pods of {run.title} were deleted"
 
 
 def _why_from_job(original: Run, successor: Run) -> str:
@@ -228,7 +228,7 @@ def _why_from_job(original: Run, successor: Run) -> str:
     if run is None:
         return ""
     return f"as {run.title} says: " + (
-        f"{count(run.gone, 'pod')} gone" if run.gone else "no pod is there" if run.ran else "it never ran"
+        f"{count(run.gone, 'pod')} deleted" if run.gone else "no pod exists" if run.ran else "it never ran"
     )
 
 
@@ -302,7 +302,7 @@ def _missing_ranks(
             yield Aspect(title, "not seen", shown[0], shown[1], why)
         elif run.gone or run.moved or not printed:
             yield Aspect(
-                title, "not seen", shown[0], shown[1], f"{_numbered(ranks)} of {run.title} printed none, or its log is gone"
+                title, "not seen", shown[0], shown[1], f"{_numbered(ranks)} of {run.title} printed none, or its log was deleted"
             )
         else:
             yield Aspect(title, "different", shown[0], shown[1], f"in {run.title} they report none")

@@ -73,7 +73,7 @@ def _require_fields(job: SourceObject) -> None:
     if not isinstance(reference, dict) or not reference.get("name"):
         raise InputError(f"{job.title}: spec.runtimeRef.name is missing.", "Name its runtime.")
     if not job.metadata.get("name"):
-        raise InputError(f"{job.title}: metadata.name is missing.", "Give it a name: the trial's is made of it.")
+        raise InputError(f"{job.title}: metadata.name is missing.", "Give it a name: the trial's name is derived from it.")
 
 
 def _runtime(job: SourceObject, objects: Sequence[SourceObject]) -> Json | None:

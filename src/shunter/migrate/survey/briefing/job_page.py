@@ -75,7 +75,7 @@ def _proof(job: Job) -> list[Html]:
     for stage, means in STAGES.items():
         result = tried.get(stage)
         if result is None or not result.was_tried:
-            state = badge("not tried")
+            state = badge("skipped")
         else:
             state = badge("holds", "good") if result.holds else badge("does not hold", "bad")
         rows.append((stage, state, means, result.note if result else ""))

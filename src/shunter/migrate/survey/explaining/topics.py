@@ -47,5 +47,5 @@ def lines(topic: Topic) -> Iterator[tuple[str, str]]:
 
 def _impact(topic: Topic) -> str:
     if topic.impact != "blocking":
-        return {"none": "blocks nothing", "advisory": "blocks nothing: look at it"}[topic.impact]
+        return {"none": "blocks nothing", "advisory": "blocks nothing: review it"}[topic.impact]
     return f"blocks until suppressed: --accept {topic.id}" if topic.acceptable else "blocks, and cannot be suppressed"

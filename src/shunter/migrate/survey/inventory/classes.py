@@ -46,7 +46,7 @@ class Subject(NamedTuple):
     owner: str
     """What owns or manages the job: `Trial team/tune`, `Helm release team/jobs`; empty if nothing does."""
     inside: str
-    """The object that a job is embedded in: `CronJob team/nightly`; empty for one that stands alone."""
+    """The object that a job is embedded in: `CronJob team/nightly`; empty for a job of its own."""
 
     @property
     def standing(self) -> list[Finding]:
@@ -146,11 +146,13 @@ def _shipped_runtime(subject: Subject) -> str:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("finished", "finished", "The job's state says that it has ended: a TrainJob made from it would train again.", _finished),
-    Rule("owned", "owned", "Another object or tool made the job, by its ownerReferences, labels or annotations.", _owned),
+    Rule(
+        "finished", "finished", "The job's state says that it has ended: a TrainJob created from it would train again.", _finished
+    ),
+    Rule("owned", "owned", "Another object or tool created the job, by its ownerReferences, labels or annotations.", _owned),
     Rule("unreadable", "blocked", "A field has a type that v1's API does not allow.", _unreadable),
     Rule("blocking-finding", "blocked", "A finding blocks and is not suppressed.", _blocked),
-    Rule("embedded", "complex", "The job stands inside another object, which has to change with it.", _embedded),
+    Rule("embedded", "complex", "The job is embedded in another object, which has to change with it.", _embedded),
     Rule("taken-on", "complex", "A blocking finding was suppressed, with a reason or by --accept.", _suppressed_ids),
     Rule(
         "changed-meaning",

@@ -26,7 +26,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False)
     namespace: str
     name: str
     place: Annotated[str, Meta(description="`file:line:column`, or `cluster`.")]
-    inside: Annotated[str, Meta(description="The object that the job is embedded in; empty for one that stands alone.")]
+    inside: Annotated[str, Meta(description="The object that the job is embedded in; empty for a job of its own.")]
     state: Annotated[str, Meta(description="Of a job in a cluster; empty for a manifest.")]
     job_class: JobClass = msgspec.field(name="class")
     reasons: Annotated[tuple[Reason, ...], Meta(description="Rule and reason, for every rule that holds; the first decided.")]

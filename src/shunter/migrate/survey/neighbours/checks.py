@@ -32,7 +32,7 @@ from shunter.migrate.v1_texts.rules import HOST, LABEL, MAYBE_HOST
 
 _MOST_NAMES = 3
 _SERVICE = (
-    "Use JOB-node-0-INDEX.JOB as host. Where a Service must be named (Ingress, routes), make one that selects "
+    "Use JOB-node-0-INDEX.JOB as host. Where a Service must be named (Ingress, routes), create one that selects "
     f"{JOBSET_NAME} and {COMPLETION_INDEX}."
 )
 _AS_MANIFEST = "manifest.yaml"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from shunter.migrate.conversion.launch.python_code import UNPARSABLE, literal_text, syntax_tree
 from shunter.migrate.findings import Topic
 from shunter.migrate.survey.scan.suggested_calls import suggested
-from shunter.migrate.survey.sdk_moves import MOVES, move_of
+from shunter.migrate.survey.sdk_moves import COUNTERPARTS, counterpart_of
 from shunter.migrate.v1_texts.reference import KINDS, PLURALS, V1_GROUP, Reference
 
 CALL = Topic(
@@ -87,7 +87,7 @@ _V1_PACKAGES = ("kubeflow.training", "kubeflow.tfjob", "kubeflow.pytorchjob")
 _PLUGIN_PACKAGES = ("flytekitplugins.kfpytorch", "flytekitplugins.kftensorflow", "flytekitplugins.kfmpi")
 _LAUNCHER = re.compile(r"kubeflow/(?:pytorch|tf|katib|xgboost|mpi|common)[-_]?launcher|(?:pytorch|tf)[-_]launcher", re.I)
 _JOB_MODEL = re.compile(rf"(?:KubeflowOrgV1|V1)(?:{'|'.join(KINDS)})")
-_ONLY_OF_V1 = frozenset(call for move in MOVES for call in move.calls) - {
+_ONLY_OF_V1 = frozenset(call for counterpart in COUNTERPARTS for call in counterpart.calls) - {
     "TrainingClient", "train", "create_job", "get_job", "list_jobs", "delete_job", "update_job", "get_job_logs",
 }  # fmt: skip
 """Methods whose names are specific enough if the client's type is unknown."""
@@ -161,7 +161,7 @@ class _Visitor(ast.NodeVisitor):
             self._uses_v1 = True
             self._add(IMPORT, aliases[0], aliases[0].name, f"The v1 SDK is imported: {text}.", "")
         elif _is_below(name, _PLUGIN_PACKAGES):
-            self._add(PLUGIN, aliases[0], aliases[0].name, f"{text}: it makes v1 jobs.", "")
+            self._add(PLUGIN, aliases[0], aliases[0].name, f"{text}: it creates v1 jobs.", "")
 
     def visit_Assign(self, node: ast.Assign) -> None:
         if self._is_client(node.value):
@@ -190,18 +190,18 @@ class _Visitor(ast.NodeVisitor):
         elif isinstance(node.func, ast.Attribute) and self._is_method_of_client(node.func):
             self._add_call(node.func.attr, node, node.func)
         elif _JOB_MODEL.fullmatch(last):
-            self._add(MODEL, node.func, last, f"{last} is a v1 job made here.", "")
+            self._add(MODEL, node.func, last, f"{last} is a v1 job created here.", "")
         elif self._is_raw_request(node):
             self._add(RAW_REQUEST, node.func, last, f"{last} is called for jobs of {V1_GROUP}.", "")
         elif last.startswith(("load_component", "ComponentStore")) and (url := self._launcher(node)):
-            self._add(PLUGIN, node.func, last, f"The component {url} makes v1 jobs.", "")
+            self._add(PLUGIN, node.func, last, f"The component {url} creates v1 jobs.", "")
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
         given = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
         kind, version = (literal_text(given.get(field)) for field in ("kind", "apiVersion"))
         if kind in KINDS and (version == f"{V1_GROUP}/v1" or version is None):
-            self._add(MODEL, given["kind"], kind, f"A {kind} is made here.", "")
+            self._add(MODEL, given["kind"], kind, f"A {kind} is created here.", "")
         self.generic_visit(node)
 
     def _names_class(self, node: ast.expr) -> bool:
@@ -214,7 +214,7 @@ class _Visitor(ast.NodeVisitor):
         return isinstance(node, ast.Call) and self._names_class(node.func)
 
     def _is_method_of_client(self, node: ast.Attribute) -> bool:
-        if move_of(node.attr) is None:
+        if counterpart_of(node.attr) is None:
             return False
         owner = node.value
         if self._is_client(owner) or ast.unparse(owner) in self._clients:
@@ -230,11 +230,11 @@ class _Visitor(ast.NodeVisitor):
         return next((value for value in values if _LAUNCHER.search(value)), "")
 
     def _add_call(self, method: str, node: ast.Call, func: ast.expr) -> None:
-        move = move_of(method)
-        assert move is not None, method
+        counterpart = counterpart_of(method)
+        assert counterpart is not None, method
         shown = f"TrainingClient.{method}" if method != "TrainingClient" else method
-        by = f"In v2: `{move.v2}`." if move.v2 else "v2 has no such call."
-        remedy = f"{suggested(method, node)} {move.loss}".strip()
+        by = f"In v2: `{counterpart.v2}`." if counterpart.v2 else "v2 has no such call."
+        remedy = f"{suggested(method, node)} {counterpart.loss}".strip()
         self._add(CALL, func, method, f"{shown} is of the v1 SDK. {by}", remedy)
 
     def _add(self, topic: Topic, node: ast.AST, last: str, message: str, remedy: str) -> None:

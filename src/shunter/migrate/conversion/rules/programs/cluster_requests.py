@@ -174,7 +174,7 @@ def _differs(draft: Draft, text: Text, start: int, rules: list[scan_text.Rule], 
         return "it selects by labels that are not known here" if is_open and is_sure and not draft.options.v1_labels else ""
     # What the program asks of each pod that was found.
     if any(rule.topic is scan_text.LABEL and rule.pattern.search(text.code) for rule in rules):
-        return "it looks at labels of v1, which no pod of v2 has"
+        return "it reads labels of v1, which no pod of v2 has"
     roles = "|".join(role.lower() for role in draft.job.replicas if role.lower() not in {group.name for group in draft.groups})
     in_command = rf"(?<!-)-(?:{roles})(?![a-z_])|\bgrep\b[^|\n]{{0,100}}\b(?:{roles})\b"
     in_code = rf"[\"'][\w.{{}}-]{{0,60}}(?<!-)-(?:{roles})-?\d{{0,4}}[\"']"

@@ -56,4 +56,4 @@ def _in_v2(name: str) -> str:
         return "which sets ssh and its options for mpirun in v2"
     if name in AGENT_ENVIRONMENT:
         return f"which v2 does not set: mpirun gets ssh and its options from {' and '.join(CLIENT_VARIABLES)}"
-    return "which is not there in v2"
+    return "which does not exist in v2"

@@ -132,9 +132,7 @@ def _report(draft: Draft, programs: Programs, reads: list[PodRead], values: PodV
     if name == UNREAD:
         path, offset = place(programs, reads[0].spot, reads[0].spot.start)
         line = quoted(reads[0].text, reads[0].start, reads[0].spot, with_number=True)
-        draft.report(
-            UNREAD_TEXT, path, f"{line} grows too long, or is nested too deep, to be read: not looked into.", offset=offset
-        )
+        draft.report(UNREAD_TEXT, path, f"{line} is too long, or too deeply nested, to analyze.", offset=offset)
         return
     of_pods: list[PodValue] = []
     if values is not None and name != HOST_LIST:

@@ -44,7 +44,7 @@ SEPARATE = Topic(
         "This is rarely intended, so it must be confirmed."
     ),
     remedy=(
-        "To train one model convert with --torch-launch=env-compat or --torch-launch=torchrun. If separate trainings are "
+        "To train one model convert with --torch-launch=env-compat or --torch-launch=torchrun. If separate training runs are "
         "intended, suppress with --accept TORCH002."
     ),
     effort=3,
@@ -74,7 +74,7 @@ ONE_GROUP = Topic(
         "In v2 every node of a torch runtime gets its own rank and the address of the first node. v1 gives Workers without a "
         "Master and without elasticPolicy neither: torchrun waits forever, and plain Python trains separately in each pod."
     ),
-    remedy="Nothing if one training was intended.",
+    remedy="Nothing if one training run was intended.",
     explains=(*_V1_VARIABLES, _GROUP, _PROGRAM),
 )
 OWN_RENDEZVOUS = Topic(
