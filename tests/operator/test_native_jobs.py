@@ -9,7 +9,8 @@ import pytest
 from job_evidence import NOW
 from shunter.operator.causes import Evidence, cause
 from shunter.operator.native_jobs import has_ranks, is_standalone
-from shunter.operator.overview import is_pod_of, limits, member, overview, pod_selector, was_pod_of
+from shunter.operator.overview import is_pod_of, limits, overview, pod_selector, was_pod_of
+from shunter.operator.pod_places import Members
 
 
 def job(*conditions: str, spec: dict[str, Any] | None = None, **status: int) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def test_state_of_an_indexed_job(job: dict[str, Any], state: str) -> None:
 def test_the_rank_of_a_pod_is_its_index() -> None:
     labels = {"batch.kubernetes.io/job-completion-index": "3"}
     pod = {"metadata": {"labels": labels, "ownerReferences": [{"uid": "u"}]}, "spec": {"containers": [{"name": "trainer"}]}}
-    who = member(job(), pod)
+    who = Members(job(), [pod]).of(pod)
     assert (who.label, who.rank, who.container) == ("rank-3", 3, "trainer")
     assert is_pod_of(job(), pod)
     assert not is_pod_of({**job(), "metadata": {"name": "j", "uid": "another"}}, pod)

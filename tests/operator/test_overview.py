@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shunter.operator.overview import member, overview
+from shunter.operator.overview import overview
 
 
 def pytorch_job(*conditions: str, **replicas: int) -> dict[str, Any]:
@@ -90,51 +90,3 @@ def test_a_job_that_has_not_ended_has_no_time_that_it_ran() -> None:
     job["metadata"]["creationTimestamp"] = CREATED
     job["status"]["conditions"][0]["lastTransitionTime"] = "2026-11-28T10:01:35Z"
     assert overview(job).ran is None
-
-
-def test_worker_ranks_come_after_the_master() -> None:
-    job = pytorch_job(Master=1, Worker=3)
-    pod = {"metadata": {"labels": {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "2"}}}
-    assert (member(job, pod).label, member(job, pod).rank) == ("worker-2", 3)
-
-
-def test_workers_without_master_start_at_rank_zero() -> None:
-    pod = {"metadata": {"labels": {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "0"}}}
-    assert member(pytorch_job(Worker=2), pod).rank == 0
-
-
-@pytest.mark.parametrize("job", [pytorch_job(Worker=2), train_job()], ids=["v1", "v2"])
-def test_labels_that_people_changed_are_read_as_far_as_they_go(job: dict[str, Any]) -> None:
-    names = ("training.kubeflow.org/replica-index", "jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
-    assert member(job, {"metadata": {"labels": dict.fromkeys(names, "canary")}}).index == 0
-
-
-@pytest.mark.parametrize(("job", "completion"), [("2", "0"), ("0", "2")], ids=["a Job for each pod", "one Job"])
-def test_pods_of_a_replicated_job_are_counted_over_its_jobs(job: str, completion: str) -> None:
-    labels = {
-        "jobset.sigs.k8s.io/replicatedjob-name": "worker",
-        "jobset.sigs.k8s.io/job-index": job,
-        "batch.kubernetes.io/job-completion-index": completion,
-    }
-    train_job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "bert"}}
-    assert member(train_job, {"metadata": {"labels": labels}}).label == "worker-2"
-
-
-@pytest.mark.parametrize(
-    ("kind", "replicas", "ranks"),
-    [
-        ("TFJob", {"PS": 2, "Worker": 2, "Evaluator": 1}, {"worker": 0, "ps": 2, "evaluator": 4}),
-        ("TFJob", {"Worker": 2, "Chief": 1, "Helper": 1}, {"chief": 0, "worker": 1, "helper": 3}),
-        ("XGBoostJob", {"Worker": 2, "Master": 1}, {"master": 0, "worker": 1}),
-        ("JAXJob", {"Worker": 2}, {"worker": 0}),
-    ],
-)
-def test_no_two_pods_of_a_job_have_one_rank(kind: str, replicas: dict[str, int], ranks: dict[str, int]) -> None:
-    """`--rank 0` is the pod that upstream calls so: a chief or master, else the first worker."""
-    specs = {role: {"replicas": count} for role, count in replicas.items()}
-    job = {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": "j"}, "spec": {"anyReplicaSpecs": specs}}
-    pods = {
-        role: {"metadata": {"labels": {"training.kubeflow.org/replica-type": role, "training.kubeflow.org/replica-index": "0"}}}
-        for role in ranks
-    }
-    assert {role: member(job, pod).rank for role, pod in pods.items()} == ranks

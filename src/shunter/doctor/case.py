@@ -16,7 +16,8 @@ from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.blocked_pod import BlockedPod
 from shunter.operator.causes.pods import blocked_pods, crash_loops
-from shunter.operator.overview import Members, Overview, is_pod_of, overview
+from shunter.operator.overview import Overview, is_pod_of, overview
+from shunter.operator.pod_places import Members
 from shunter.operator.program_logs.lines import Line, parsed
 
 LAST_LINES = 50
@@ -92,10 +93,14 @@ class Case:
     def by_label(self) -> dict[str, list[str]]:
         """The names of the pods by their label (`Worker 1`): a pod and its replacements have the same one."""
         found: dict[str, list[str]] = {}
-        members = Members(self.job)
         for pod in self.pods:
-            found.setdefault(members.of(pod).label, []).append(pod["metadata"]["name"])
+            found.setdefault(self.members.of(pod).label, []).append(pod["metadata"]["name"])
         return found
+
+    @cached_property
+    def members(self) -> Members:
+        """The place of each pod in the job, with its rank in `shunter logs --rank`: a pod may hold several of `ranks`."""
+        return Members(self.job, self.pods)
 
     def pod(self, name: str) -> Json:
         """The pod of this name; empty if it is gone."""

@@ -13,7 +13,8 @@ from shunter.jobs.failure_record import failure_record, last_to_fail, recorded_l
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.causes.events import event_time
 from shunter.operator.diagnosis import RANK_FAILED, Fault, faults, is_victim, recorded_failure
-from shunter.operator.overview import member, was_pod_of
+from shunter.operator.overview import was_pod_of
+from shunter.operator.pod_places import place
 from shunter.operator.program_logs.ends import LAST_LINES, last_lines, reason, refusal
 from shunter.operator.program_logs.lines import Error, Line, parsed, parsed_end
 
@@ -181,8 +182,7 @@ def gone_ranks(job: Json, pod: str, at: datetime) -> tuple[int, ...]:
     if match is None or not was_pod_of(job, pod, at):
         return ()
     labels = {"training.kubeflow.org/replica-type": match[1], "training.kubeflow.org/replica-index": match[2]}
-    rank = member(job, {"metadata": {"name": pod, "labels": labels}, "spec": {}}).rank
-    return () if rank is None else (rank,)
+    return (place(job, {"metadata": {"name": pod, "labels": labels}}).pod,)
 
 
 def _last_text(error: Error | None, lines: Sequence[Line]) -> str:

@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_SUFFIX, LAUNCHER
 from shunter.jobs.pods_up import requested_ranks
-from shunter.operator.overview import Member, Members
+from shunter.operator.pod_places import Place, Places
 
 
 def host_file_name(job: Json) -> str:
@@ -34,7 +34,7 @@ def has_launcher(job: Json, pods: Sequence[Json], jobset: Json | None) -> bool:
     if job.get("kind") != TRAIN_JOBS.kind:
         return False
     groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
-    return any(group.get("name") == LAUNCHER for group in groups) or any(one.role == LAUNCHER for one in _members(job, pods))
+    return any(group.get("name") == LAUNCHER for group in groups) or any(one.role == LAUNCHER for one in _places(job, pods))
 
 
 def launcher_trains(job: Json, pods: Sequence[Json], jobset: Json | None, hosts: Sequence[str] | None) -> bool | None:
@@ -45,8 +45,8 @@ def launcher_trains(job: Json, pods: Sequence[Json], jobset: Json | None, hosts:
         return f"{job['metadata']['name']}-{LAUNCHER}-0-0" in hosts
     nodes = (job["spec"].get("trainer") or {}).get("numNodes") or 0
     if jobset is None:
-        # The pod with the last rank is another than the launcher's.
-        is_beside = any(one.role != LAUNCHER and one.rank == nodes - 1 for one in _members(job, pods))
+        # Beside the launcher there are as many pods as nodes.
+        is_beside = any(one.role != LAUNCHER and one.index == nodes - 1 for one in _places(job, pods))
         return False if is_beside and nodes > 1 else None
     beside = requested_ranks(job, jobset, without=(LAUNCHER,))
     if not beside:
@@ -54,6 +54,6 @@ def launcher_trains(job: Json, pods: Sequence[Json], jobset: Json | None, hosts:
     return {nodes: False, nodes - 1: True}.get(beside) if nodes > 1 else None
 
 
-def _members(job: Json, pods: Sequence[Json]) -> list[Member]:
-    members = Members(job)
-    return [members.of(pod) for pod in pods]
+def _places(job: Json, pods: Sequence[Json]) -> list[Place]:
+    places = Places(job)
+    return [places.of(pod) for pod in pods]

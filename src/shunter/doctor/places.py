@@ -13,7 +13,8 @@ from shunter.api.trainer.runtime import LAUNCHER
 from shunter.doctor.launcher import launcher_trains
 from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
-from shunter.operator.overview import Members, is_pod_of, is_v1, is_v2
+from shunter.operator.overview import is_pod_of, is_v1, is_v2
+from shunter.operator.pod_places import Places
 
 _NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+|auto|gpu|xpu)\b")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
@@ -40,15 +41,15 @@ def places(
 
 
 def _places(job: Json, own: Sequence[Json], without: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    members = Members(job)
+    its = Places(job)
     newest = training_pods(job, own)
-    trains = [pod for pod in newest if members.of(pod).role not in without] or newest
+    trains = [pod for pod in newest if its.of(pod).role not in without] or newest
     numbers = _v2_numbers(job, own, trains) if is_v2(job) else _numbers(job, trains)
-    by_label = {members.of(pod).label: number for pod, number in zip(trains, numbers, strict=True)}
+    by_label = {its.of(pod).label: number for pod, number in zip(trains, numbers, strict=True)}
     slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
     found = {}
     for pod in own:
-        number = by_label.get(members.of(pod).label)
+        number = by_label.get(its.of(pod).label)
         if number is None:
             continue
         size = int(slots) if isinstance(slots, int) else processes(pod)
@@ -95,10 +96,10 @@ def _v2_numbers(job: Json, own: Sequence[Json], trains: Sequence[Json]) -> list[
 
 def _numbers(job: Json, trains: Sequence[Json]) -> list[int]:
     """The place of each pod of a v1 job, or of a Job, among those that hold ranks."""
-    members = Members(job)
-    found = [members.of(pod) for pod in trains]
+    its = Places(job)
+    found = [its.of(pod) for pod in trains]
     has_launcher = is_v1(job) and job.get("kind") == "MPIJob" and all(one.role not in NO_RANKS for one in found)
-    return [(one.rank or 0) - has_launcher for one in found]
+    return [one.pod - has_launcher for one in found]
 
 
 def processes(pod: Json) -> int:

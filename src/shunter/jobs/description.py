@@ -17,7 +17,8 @@ from shunter.jobs.progress_text import stop_position
 from shunter.operator.causes import Evidence, cause, owned_by
 from shunter.operator.causes.events import LONG_AGO, event_count, event_time
 from shunter.operator.diagnosis import RANK_FAILED, faults, recorded_failure
-from shunter.operator.overview import is_pod_of, limits, member, overview, was_pod_of
+from shunter.operator.overview import is_pod_of, limits, overview, was_pod_of
+from shunter.operator.pod_places import Member, Members
 from shunter.operator.restarts import restarts
 from shunter.operator.training_progress import Progress
 
@@ -67,8 +68,9 @@ def description(
         reason, message = condition.get("reason", ""), condition.get("message", "")
         yield f"  {condition['type']:<11} {condition['status']:<6} {reason:<24} {message}"
     yield "Pods"
-    for pod in sorted(pods, key=lambda pod: (member(job, pod).rank is None, member(job, pod).rank or 0)):
-        yield from pod_lines(job, pod)
+    members = Members(job, pods)
+    for member, pod in sorted(((members.of(pod), pod) for pod in pods), key=lambda one: (one[0].rank is None, one[0].rank or 0)):
+        yield pod_line(member, pod)
     if failed := faults(pods):
         stops = all(stop_text(job, pods, fault, logs) for fault in failed)
         yield "Stopped from outside" if stops else "Faults, the likely cause first"
@@ -104,14 +106,14 @@ def _cause_lines(job: Json, evidence: Evidence, now: datetime, stopped_at: str) 
         yield f"  Not read {', '.join(evidence.unread)}: they could not be listed, so causes that they show are missing"
 
 
-def pod_lines(job: Json, pod: Json) -> Iterator[str]:
-    """One line: label, rank, phase, restarts of its containers (not of init containers), address and name."""
-    pod_member, status = member(job, pod), pod.get("status", {})
+def pod_line(member: Member, pod: Json) -> str:
+    """Label, rank, phase, restarts of its containers (not of init containers), address and name."""
+    status = pod.get("status", {})
     containers = status.get("containerStatuses", [])
     restarts = sum(container.get("restartCount", 0) for container in containers)
-    rank = f"rank {pod_member.rank}" if pod_member.rank is not None else ""
+    rank = f"rank {member.rank}" if member.rank is not None else ""
     address, name = status.get("podIP", ""), pod["metadata"]["name"]
-    yield f"  {pod_member.label:<12} {rank:<8} {phase(pod):<18} restarts {restarts:<3} {address:<14} {name}"
+    return f"  {member.label:<12} {rank:<8} {phase(pod):<18} restarts {restarts:<3} {address:<14} {name}"
 
 
 def phase(pod: Json) -> str:

@@ -25,7 +25,8 @@ from shunter.operator.diagnosis import (
     stopped,
     together,
 )
-from shunter.operator.overview import Overview, member, overview
+from shunter.operator.overview import Overview, overview
+from shunter.operator.pod_places import Members, place
 from shunter.operator.program_logs.ends import exception_line, exception_name
 from shunter.operator.rank_failures import fault as fault_of
 from shunter.operator.trainer.status import DEADLINE_EXCEEDED
@@ -116,7 +117,7 @@ def missed_deadline(row: Overview) -> bool:
 
 def _of_pod(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> Cause:
     """The cause from an existing pod and the last lines of its log."""
-    pod_member = member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod))
+    pod_member = Members(job, pods).of(next(pod for pod in pods if pod["metadata"]["name"] == fault.pod))
     if stop := stop_text(job, pods, fault, logs):
         return Cause("Stopped", stop, who=pod_member.label, rank=pod_member.rank)
     exception = _exception(job, pods, fault, logs) or fault.message.strip()
@@ -161,11 +162,11 @@ def _ordered(job: Json, pods: Sequence[Json], logs: dict[str, list[str]]) -> lis
 def stop_text(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> str:
     """How the container was stopped from outside, according to its log and status; empty if it failed by itself."""
     pod = next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)
-    return stopped(pod, fault, logs.get(member(job, pod).label, []))
+    return stopped(pod, fault, logs.get(place(job, pod).label, []))
 
 
 def _label(job: Json, pods: Sequence[Json], fault: Fault) -> str:
-    return member(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)).label
+    return place(job, next(pod for pod in pods if pod["metadata"]["name"] == fault.pod)).label
 
 
 def _exception(job: Json, pods: Sequence[Json], fault: Fault, logs: dict[str, list[str]]) -> str:

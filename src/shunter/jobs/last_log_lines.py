@@ -15,7 +15,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.pods.log_lines import text_lines
 from shunter.operator.diagnosis import RANK_FAILED, Fault, faults, recorded_failure, together
-from shunter.operator.overview import member
+from shunter.operator.pod_places import place
 
 MOST = 8
 """Ranks whose last log lines are read: one of those that failed together is the cause of the others."""
@@ -29,7 +29,7 @@ async def last_log_lines(client: Client, job: Json, pods: Sequence[Json], writte
     previous run is read. If a log is gone, the lines in `written` replace it."""
     failed = [fault for fault in together(faults(pods))[:MOST] if fault.container and fault.exit_code is not None]
     read = await asyncio.gather(*(_lines(client, job, fault, written or {}) for fault in failed))
-    by_name = {pod["metadata"]["name"]: member(job, pod).label for pod in pods}
+    by_name = {pod["metadata"]["name"]: place(job, pod).label for pod in pods}
     return {by_name[fault.pod]: lines for fault, lines in reversed(list(zip(failed, read, strict=True)))}
 
 

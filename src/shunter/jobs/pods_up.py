@@ -11,7 +11,6 @@ from typing import NamedTuple
 from shunter.api.meta import Json
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import (
-    Members,
     is_pod_of,
     is_v1,
     is_v2,
@@ -20,11 +19,10 @@ from shunter.operator.overview import (
     leaves_nodes_to_runtime,
     manager_of_others,
 )
+from shunter.operator.pod_places import Places, is_initializer
 
 UP_PHASES = ("Running", "Succeeded")
 """Phases of the pods of a healthy job. If a pod is in another phase, the pods count, not the status of the job."""
-INITIALIZER = "initializer"
-"""The names of replicated jobs whose pods do not train end with it."""
 
 
 def requested_ranks(job: Json, jobset: Json | None = None, *, without: Collection[str] = ()) -> int | None:
@@ -35,9 +33,7 @@ def requested_ranks(job: Json, jobset: Json | None = None, *, without: Collectio
     groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
     if not groups:
         return None if leaves_nodes_to_runtime(job) else job_ranks(job)
-    return sum(
-        _pods(group) for group in groups if not (name := str(group.get("name", ""))).endswith(INITIALIZER) and name not in without
-    )
+    return sum(_pods(group) for group in groups if not is_initializer(name := str(group.get("name", ""))) and name not in without)
 
 
 class PodUp(NamedTuple):
@@ -49,19 +45,19 @@ class PodUp(NamedTuple):
     """The label of its rank, if this pod is up."""
 
 
-def pod_up(members: Members, pod: Json) -> PodUp:
-    """`members` are those of the pod's job."""
+def pod_up(places: Places, pod: Json) -> PodUp:
+    """`places` are those of the pod's job."""
     label = ""
     if _is_up(pod):
-        place = members.of(pod)
-        label = place.label if place.rank is not None else ""
+        place = places.of(pod)
+        label = place.label if place.trains else ""
     return PodUp((pod.get("status") or {}).get("phase") in UP_PHASES, label)
 
 
 def up(job: Json, pods: Sequence[Json]) -> int | None:
     """The number of ranks whose pod runs, with all its containers. Pods of other jobs do not count."""
-    members = Members(job)
-    return up_of(job, [pod_up(members, pod) for pod in pods if is_pod_of(job, pod)])
+    places = Places(job)
+    return up_of(job, [pod_up(places, pod) for pod in pods if is_pod_of(job, pod)])
 
 
 def up_of(job: Json, own: Collection[PodUp]) -> int | None:

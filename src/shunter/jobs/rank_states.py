@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from shunter.api.meta import Json, Struct
@@ -12,7 +12,8 @@ from shunter.jobs.failure_record import failure_record, last_to_fail
 from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank
 from shunter.operator.diagnosis import faults, unschedulable
-from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state, member
+from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state
+from shunter.operator.pod_places import first_ranks, place, recorded_rank
 from shunter.operator.rank_failures import fault
 
 State = Literal["Failed", "Restarting", "Waiting", "Running", "Suspended", "Succeeded", "Gone"]
@@ -41,7 +42,8 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
     """The state of every rank, in order: of as many as the job requests (its JobSet, if a TrainJob leaves the number to its
     runtime), and of further ones that have a pod. `pods` are the job's own."""
     by_rank = pods_by_rank(job, pods)
-    states, number = RankStates(job), requested_ranks(job, jobset)
+    first = first_ranks((rank, place(job, pod)) for rank, pod in by_rank.items())
+    states, number = RankStates(job, first), requested_ranks(job, jobset)
     count = max(1 if number is None else number, *(rank + 1 for rank in by_rank), 0)
     return [states.of(rank, by_rank.get(rank)) for rank in range(count)]
 
@@ -49,14 +51,19 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
 class RankStates:
     """The states of the ranks of a job, one at a time: a watcher of a thousand pods needs only that of the changed one."""
 
-    def __init__(self, job: Json) -> None:
+    def __init__(self, job: Json, first: Mapping[str, int]) -> None:
+        """`first` are the `first_ranks` of the job's pods."""
         self._job = job
         record = failure_record(job)
         self._failed: dict[int, list[RankFailure]] = {}
+        self._last_failed: set[int] = set()
+        last = last_to_fail(record) if job_state(job) == "Failed" else []
         for failure in record.last if record is not None else ():
             if failure.rank is not None:
-                self._failed.setdefault(failure.rank, []).append(failure)
-        self._last_failed = {one.rank for one in last_to_fail(record)} if job_state(job) == "Failed" else set()
+                rank = recorded_rank(job, failure.pod, failure.rank, first)
+                self._failed.setdefault(rank, []).append(failure)
+                if any(one is failure for one in last):
+                    self._last_failed.add(rank)
 
     def of(self, rank: int, pod: Json | None) -> RankState:
         """The state of one rank; `pod` is None if it has none."""
@@ -76,7 +83,7 @@ class RankStates:
             reason=reason,
             restarts=in_place + sum(one.pod_uid != uid for one in failures),
             last_failure=found or last,
-            label=member(self._job, pod).label,
+            label=place(self._job, pod).label,
             pod=name,
         )
 

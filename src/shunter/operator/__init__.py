@@ -7,6 +7,7 @@ causes/                why a job does not train, from what is seen of it
 rank_failures.py       which ends of pods are failures of ranks, and the record of them (`rankFailures`)
 deleted_pods.py        when pods were deleted: what ended because of that is no failure
 ended_pods.py          which pods ended first; diagnosis.py: what went wrong, in whose words
+pod_places.py          the place of each pod in its job, and its rank
 overview.py            state, ranks and times of a job of any kind in one row; native_jobs.py: the same of Indexed Jobs
 training_progress.py   steps, time left and warnings of what a program reported; restarts.py: how often all pods were recreated
 suspension.py          how a job is suspended or resumed; interrupted_scaling.py: one that `scale` left suspended

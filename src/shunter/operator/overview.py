@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from shunter.api.batch import COMPLETION_INDEX, JOB_CONTROLLER
-from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
+from shunter.api.batch import JOB_CONTROLLER
+from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
 from shunter.api.titles import object_title
@@ -33,8 +33,6 @@ V1_IDLE_ROLES = {kind.resource.kind: kind.idle_roles for kind in JOB_KINDS}
 
 V1_JOB, V2_JOB = "training.kubeflow.org/job-name", JOBSET_NAME
 """Labels of pods that name their job of kubeflow.org/v1, or their TrainJob."""
-NATIVE_ROLE, V2_ROLE = "rank", "node"
-"""The role of all pods of a Job, and that of most pods of TrainJobs."""
 CLOCK_SKEW = timedelta(seconds=1)
 """By how much the clocks of several API servers, which stamp objects in whole seconds, are allowed to differ."""
 OWN_MANAGERS = ("", trainjob.MANAGED_BY_US, training_job.MANAGED_BY_US)
@@ -78,22 +76,6 @@ class Overview(Struct, frozen=True):
     def is_running(self) -> bool:
         """Whether the state is Running: not so while the job restarts, though some of its pods may run."""
         return self.state == "Running"
-
-
-class Member(Struct, frozen=True):
-    """A pod's place in its job."""
-
-    role: str
-    index: int
-    rank: int | None
-    """None for pods that do not train (initializers)."""
-    container: str = ""
-    """The container that trains, of a kind that gives it no name."""
-
-    @property
-    def label(self) -> str:
-        """`master-0`, `worker-2`, `node-1`: what stands before its log lines."""
-        return f"{self.role}-{self.index}"
 
 
 def overview(job: Json) -> Overview:
@@ -176,69 +158,10 @@ def limits(job: Json) -> str:
     return ", ".join(f"{field} {policy[field]}" for field in ("backoffLimit", "activeDeadlineSeconds") if field in policy)
 
 
-def member(job: Json, pod: Json) -> Member:
-    """The role, index and rank of a pod of this job."""
-    return Members(job).of(pod)
-
-
-class Members:
-    """The roles, indices and ranks of the pods of one job; what depends on the job alone is computed once."""
-
-    def __init__(self, job: Json) -> None:
-        self._job = job
-        self._is_native, self._is_v2 = is_native(job), is_v2(job)
-        self._before: dict[str, int] = {}
-
-    def of(self, pod: Json) -> Member:
-        """That of one pod."""
-        labels = pod["metadata"].get("labels", {})
-        if self._is_native:
-            role, index = _native_place(labels)
-            return Member(role=role, index=index, rank=index, container=pod["spec"]["containers"][0]["name"])
-        if self._is_v2:
-            role, index = _v2_place(labels)
-            return Member(role=role, index=index, rank=None if role.endswith("initializer") else index)
-        role, index = _v1_place(labels)
-        if role not in self._before:
-            self._before[role] = _ranks_before(self._job, role)
-        return Member(role=role, index=index, rank=self._before[role] + index)
-
-
-def _ranks_before(job: Json, role: str) -> int:
+def v1_ranks_before(job: Json, role: str) -> int:
     """How many ranks of a v1 job come before the first of this role."""
     place = _place(job, role)
     return sum(_replicas(job, name, spec) for name, spec in replica_specs(job).items() if _place(job, name.lower()) < place)
-
-
-def place_by_labels(labels: Mapping[str, str]) -> tuple[str, str, int]:
-    """The name of the job that labels of a pod tell, and the role and index of `member` in it; no name for a pod of no job."""
-    if name := labels.get(V2_JOB):
-        return name, *_v2_place(labels)
-    if name := labels.get(V1_JOB):
-        return name, *_v1_place(labels)
-    if (name := labels.get(native_jobs.JOB_NAME)) and COMPLETION_INDEX in labels:
-        return name, *_native_place(labels)
-    return "", "", 0
-
-
-def _native_place(labels: Mapping[str, str]) -> tuple[str, int]:
-    return NATIVE_ROLE, _number(labels.get(COMPLETION_INDEX, ""))
-
-
-def _v2_place(labels: Mapping[str, str]) -> tuple[str, int]:
-    # Of a group of several Jobs each has one pod, of one Job with several pods that Job is the first.
-    index = sum(_number(labels.get(label, "")) for label in ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX))
-    return labels.get(REPLICATED_JOB, V2_ROLE), index
-
-
-def _v1_place(labels: Mapping[str, str]) -> tuple[str, int]:
-    index = _number(labels.get("training.kubeflow.org/replica-index", ""))
-    return labels.get("training.kubeflow.org/replica-type", "worker"), index
-
-
-def _number(label: str) -> int:
-    """Of a label that people may have changed."""
-    return int(label) if label.isdecimal() else 0
 
 
 def is_v1(job: Json) -> bool:

@@ -22,12 +22,12 @@ from shunter.jobs.following.follower import OPERATOR_CONTAINERS
 from shunter.jobs.following.log_prefix import log_prefix
 from shunter.jobs.logs.visible_text import LONGEST, visible
 from shunter.jobs.lookup import pods_of
-from shunter.jobs.training_pods import Place, Places, ranks_of_places
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, followed_lines, log_lines
 from shunter.kube.watching import follow
-from shunter.operator.overview import Members, is_finished, is_pod_of, pod_selector
+from shunter.operator.overview import is_finished, is_pod_of, pod_selector
+from shunter.operator.pod_places import Place, Places, Ranks
 from shunter.page.calls import LogQuery
 from shunter.page.log_buffer import FRAMES_A_SECOND, LogBuffer, Source
 from shunter.page.wire import LogLines
@@ -107,24 +107,23 @@ class _Runs:
 
     def __init__(self, job: Json, chosen: frozenset[int]) -> None:
         self._chosen = chosen
-        self._members = Members(job)
         self._places = Places(job)
         self._place_of: dict[str, Place] = {}
-        self._rank_of: dict[str, int] | None = {}
-        """By the label of a place; None if it has to be worked out again."""
+        self._ranks: Ranks | None = None
+        """None if the pods have to be numbered again."""
 
     def put(self, pod: Json) -> None:
         """Adds a pod, or replaces it after a change."""
         uid, place = pod["metadata"]["uid"], self._places.of(pod)
         if self._place_of.get(uid) != place:
-            self._place_of[uid], self._rank_of = place, None
+            self._place_of[uid], self._ranks = place, None
 
     def remove(self, uid: str) -> None:
         """Removes a deleted pod. The place of an initializer stays, as it determines which ranks are counted."""
         place = self._place_of.get(uid)
         if place is not None and place.trains:
             del self._place_of[uid]
-            self._rank_of = None
+            self._ranks = None
 
     def of(self, pods: Sequence[Json]) -> Iterator[_Container]:
         """The container runs of these pods, by rank."""
@@ -143,7 +142,7 @@ class _Runs:
                 continue
             if not (has_run or runs) or (self._chosen and self._rank(pod) not in self._chosen):
                 continue
-            source = Source(self._rank(pod), log_prefix(self._members.of(pod), name)[1:-1])
+            source = Source(self._rank(pod), log_prefix(self._place_of[pod["metadata"]["uid"]], name)[1:-1])
             if has_run:
                 yield _Container(pod, name, restarts - 1, True, source)
             if runs:
@@ -154,10 +153,9 @@ class _Runs:
         return rank is None, rank or 0, str(pod["metadata"].get("creationTimestamp", ""))
 
     def _rank(self, pod: Json) -> int | None:
-        if self._rank_of is None:
-            ranks = ranks_of_places(self._place_of, self._places.initializers)
-            self._rank_of = {self._place_of[uid].label: rank for uid, rank in ranks.items()}
-        return self._rank_of.get(self._place_of[pod["metadata"]["uid"]].label)
+        if self._ranks is None:
+            self._ranks = Ranks(self._places.initializers, self._place_of.values())
+        return self._ranks.of(self._place_of[pod["metadata"]["uid"]])
 
 
 class _Reading:

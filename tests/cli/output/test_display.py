@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from shunter.cli.output import display
-from shunter.operator.overview import Member
+from shunter.operator.pod_places import Member
 
 
 @pytest.mark.parametrize(

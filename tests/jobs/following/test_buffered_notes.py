@@ -8,7 +8,7 @@ import pytest
 
 from shunter.jobs.following.buffered_notes import LONGEST, LONGEST_TRACEBACK, QUIET, BufferedNotes, NoteTiming
 from shunter.jobs.following.pipe_display import PipeDisplay
-from shunter.operator.overview import Member
+from shunter.operator.pod_places import Member
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "x.py", line 1, in <module>', "    main()", "", "ValueError: no"]
 RANKED = [f"[rank0]: {line}" for line in TRACEBACK]

@@ -8,7 +8,7 @@ import pytest
 
 from job_evidence import v1_job, v2_job
 from shunter.jobs.following.log_prefix import log_prefix
-from shunter.operator.overview import Member, member
+from shunter.operator.pod_places import Member, place
 
 V1_LABELS = {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "1"}
 V2_LABELS = {"jobset.sigs.k8s.io/replicatedjob-name": "node", "batch.kubernetes.io/job-completion-index": "2"}
@@ -24,7 +24,7 @@ PREFIXES = {
 def test_a_line_begins_with_its_pod_and_with_a_container_that_does_not_train(
     job: dict[str, Any], labels: dict[str, str], container: str, prefix: str
 ) -> None:
-    assert log_prefix(member(job, {"metadata": {"name": "p", "labels": labels}, "spec": {}}), container) == prefix
+    assert log_prefix(place(job, {"metadata": {"name": "p", "labels": labels}, "spec": {}}), container) == prefix
 
 
 def test_the_training_container_of_a_job_may_have_any_name() -> None:

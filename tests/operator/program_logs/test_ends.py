@@ -10,7 +10,7 @@ from job_evidence import NOW
 from shunter.api.core import Pod
 from shunter.doctor.case import Case
 from shunter.jobs.failures import failure_cause
-from shunter.operator.overview import member
+from shunter.operator.pod_places import place
 from shunter.operator.program_logs.ends import exception_line, exception_name, reason
 from shunter.operator.program_logs.lines import parsed
 from shunter.operator.rank_failures import recorded
@@ -99,7 +99,7 @@ def test_the_record_the_commands_and_the_doctor_say_the_same_of_it(log: str, lin
     evidence = evidences.failed(*pods, logs=(evidences.log(0, log),))
     (ending,) = [one for one in Case(evidence, NOW).endings if one.pod == pods[0]["metadata"]["name"]]
     assert ending.log_error in (line, "")
-    (label,) = [member(evidence.job, one).label for one in pods]
+    (label,) = [place(evidence.job, one).label for one in pods]
     assert line in failure_cause(evidence.job, pods, [], {label: log.splitlines()}).sentence
     _, (new,) = recorded(
         None, [msgspec.convert({"metadata": {"name": "j-0", "uid": "u-0"}, "status": pods[0]["status"]}, Pod)], lambda _: 0

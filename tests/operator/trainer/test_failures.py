@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 import pytest
 
+from jobset_pods import SHAPES, Shape, jobset_of, pods_of
 from rank_pods import MakeTrainJob, pod
 from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
@@ -85,3 +86,20 @@ def test_a_suspension_takes_no_failure_along(make_trainjob: MakeTrainJob, make_r
     made = planned(make_trainjob(suspend=True), make_runtime(), now, pod(), jobset=jobset)
     assert any(isinstance(write, Patch) for write in made.writes)
     assert made.is_status_first
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_the_recorded_rank_of_a_pod_is_that_of_its_log(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, shape: Shape
+) -> None:
+    """Though the operator keeps only pods that failed: one here."""
+    owner = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
+    made = jobset_of(shape, "mnist")
+    made["metadata"]["ownerReferences"] = [owner]
+    jobset, recorded = msgspec.convert(made, LiveJobSet), []
+    for one in pods_of(shape, "mnist"):
+        failed = msgspec.json.decode(msgspec.json.encode(one), type=RankPod)
+        status = planned(make_trainjob(), make_runtime(), now, failed, jobset=jobset).status
+        assert status is not None
+        recorded += [failure.get("rank") for failure in status.desired["rankFailures"]["last"]]
+    assert [rank for rank in recorded if rank is not None] == [*range(len(shape.labels))]

@@ -16,7 +16,7 @@ from shunter.api.resources import PODS
 from shunter.api.training.job import JobStatus
 from shunter.kube.controllers.plan import ContainerLog, Note
 from shunter.operator.ended_pods import EndedPods
-from shunter.operator.overview import member
+from shunter.operator.pod_places import Members
 from shunter.operator.training.children import children_of
 from shunter.operator.training.framework import AnyFramework
 from shunter.operator.training.frameworks import FRAMEWORKS, framework_of
@@ -52,7 +52,7 @@ def test_each_failure_is_told_once_before_its_pod_goes(
     container = next(iter(world.all(PODS).values()))["spec"]["containers"][0]["name"]
     is_gone = "job-worker-0" not in world.all(PODS) or world.all(PODS)["job-worker-0"].get("status") is None
     place = {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "0"}
-    rank = member(world.job, {"metadata": {"labels": place}}).rank
+    rank = Members(world.job, ()).of({"metadata": {"labels": place}}).rank
     assert told(world.told, "RankFailed") == [f"rank {rank}, pod job-worker-0, container {container}: Error, exit code 3"]
     record = world.job["status"]["rankFailures"]
     assert (record["count"], [one["pod"] for one in record["last"]]) == (1, ["job-worker-0"])

@@ -10,7 +10,7 @@ from page.views.test_job import TRAIN_JOB, V1_JOB, NoServer, train_pod, v1_pod
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.kube.client import Client
-from shunter.operator.overview import member
+from shunter.operator.pod_places import place
 from shunter.page.views.cluster import gpus_requested_by, kept_holder, kept_node, node_row, open_cluster
 from shunter.page.views.jobs import kept_job
 from shunter.page.views.rank_rows import kept_pod
@@ -52,9 +52,9 @@ def test_a_node_says_what_is_asked_of_it_and_by_which_ranks() -> None:
 def test_a_node_names_a_pod_by_the_place_that_it_has_in_its_job(job: str, pod: Json, text: str) -> None:
     labels = pod["metadata"]["labels"]
     pod["metadata"]["labels"] = {label: value for label, value in labels.items() if value}
-    place = member(load_yaml(job), pod)
+    found = place(load_yaml(job), pod)
     assert node_row(kept_node(NODE), [holder(pod)]).jobs == (text,)
-    assert text in (f"bert {place.role} {place.index}", f"bert {place.index}")
+    assert text in (f"bert {found.role} {found.index}", f"bert {found.index}")
 
 
 def test_a_pod_asks_for_the_same_gpus_of_its_node_as_its_rank_shows() -> None:

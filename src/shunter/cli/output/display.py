@@ -13,7 +13,8 @@ from rich.text import Text
 from shunter.cli.output.console import errors, output
 from shunter.jobs.following.log_prefix import log_prefix
 from shunter.jobs.following.pipe_display import Display, PipeDisplay
-from shunter.operator.overview import Member, Overview
+from shunter.operator.overview import Overview
+from shunter.operator.pod_places import Member
 
 RANK_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
 STATE_COLOURS = {"Succeeded": "green", "Failed": "red", "Running": "cyan", "Restarting": "yellow", "Suspended": "yellow"}

@@ -13,10 +13,12 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.jobs.following.follower import OPERATOR_CONTAINERS, JobFollower
 from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.lookup import find, pods_of
+from shunter.jobs.training_pods import made
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, log_lines
-from shunter.operator.overview import is_v1, member, overview
+from shunter.operator.overview import is_v1, overview
+from shunter.operator.pod_places import Members
 
 
 async def print_logs(client: Client, name: str, namespace: str, rank: int | None, *, follow: bool, options: LogOptions) -> None:
@@ -26,39 +28,40 @@ async def print_logs(client: Client, name: str, namespace: str, rank: int | None
     async with client:
         resource, job = await find(client, name, namespace)
         pods = await pods_of(client, job)
-        _refuse_unknown_rank(job, pods, rank)
+        members = Members(job, pods)
+        _refuse_unknown_rank(job, pods, members, rank)
         if follow and not overview(job).is_finished:
             screen = SingleRankDisplay(display(), rank)
             await JobFollower(client, resource, job, screen, part=part, started=attempts(pods)).run()
             return
-        chosen = [pod for pod in pods if rank is None or member(job, pod).rank == rank]
+        chosen = [pod for pod in pods if rank is None or members.of(pod).rank == rank]
         if not chosen:
             raise InputError(no_pods(job, rank), f"See: shunter describe {name}")
-        if not await _print_pods(client, job, chosen, part, display()):
+        if not await _print_pods(client, members, chosen, part, display()):
             say(no_lines(job, chosen, options))
 
 
-def _refuse_unknown_rank(job: Json, pods: Sequence[Json], rank: int | None) -> None:
-    last = max(overview(job).ranks - 1, *(member(job, pod).rank or 0 for pod in pods), 0)
+def _refuse_unknown_rank(job: Json, pods: Sequence[Json], members: Members, rank: int | None) -> None:
+    last = max(overview(job).ranks - 1, *(members.of(pod).rank or 0 for pod in pods), 0)
     if rank is not None and not 0 <= rank <= last:
         raise InputError(f"job {job['metadata']['name']!r} has no rank {rank}: its ranks are 0 to {last}.")
 
 
-async def _print_pods(client: Client, job: Json, pods: Sequence[Json], part: LogPart, screen: Display) -> bool:
+async def _print_pods(client: Client, members: Members, pods: Sequence[Json], part: LogPart, screen: Display) -> bool:
     """Prints the logs by rank. Returns whether there was a line."""
     has_lines, unread = False, []
-    for pod in sorted(pods, key=lambda pod: (member(job, pod).rank or 0, pod["metadata"].get("creationTimestamp", ""))):
+    for pod in sorted(pods, key=lambda pod: (members.of(pod).rank or 0, made(pod))):
         for container in container_statuses(pod):
             if is_noise(container):
                 continue
             try:
                 async for line in log_lines(client, pod, container["name"], part):
-                    screen.log(member(job, pod), container["name"], line)
+                    screen.log(members.of(pod), container["name"], line)
                     has_lines = True
             except (NotFound, BadRequest):
                 continue  # it has not started, or has not run before
             except ApiError as error:
-                unread.append(f"{member(job, pod).label} {container['name']}")
+                unread.append(f"{members.of(pod).label} {container['name']}")
                 screen.problem(f"no log of pod {pod['metadata']['name']}, container {container['name']}: {error.message}")
     if unread:
         raise EnvironmentProblem(f"the logs of {', '.join(unread)} could not be read.", "See the reasons above.")

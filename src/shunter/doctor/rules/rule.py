@@ -9,7 +9,6 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
 from shunter.doctor.places import rank_list
 from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.operator.overview import member
 
 
 def nothing(case: Case) -> tuple[str, ...]:
@@ -66,8 +65,8 @@ def logs_command(case: Case, ending: Ending, *options: str) -> str:
     pod = case.pod(ending.pod)
     if not pod:
         return f"shunter describe {case.overview.name} -n {case.overview.namespace}"
-    place = member(case.job, pod).rank
-    rank = ("--rank", str(place)) if place is not None else ()
+    number = case.members.of(pod).rank
+    rank = ("--rank", str(number)) if number is not None else ()
     return " ".join(("shunter logs", case.overview.name, "-n", case.overview.namespace, *rank, *options))
 
 

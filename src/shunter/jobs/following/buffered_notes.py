@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 
 from shunter.jobs.following.pipe_display import Display
-from shunter.operator.overview import Member, Overview
+from shunter.operator.overview import Overview
+from shunter.operator.pod_places import Member
 
 QUIET = 0.25
 """A note is shown after so many seconds without a log line."""

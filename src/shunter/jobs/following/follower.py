@@ -28,7 +28,8 @@ from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
 from shunter.kube.watching import follow
 from shunter.operator.causes import REASONS_COVERED_BY_CAUSES, STARTING_REASONS, Cause, cause
 from shunter.operator.diagnosis import disruption, recorded_failure
-from shunter.operator.overview import is_finished, is_pod_of, is_v2, member, overview, pod_selector
+from shunter.operator.overview import is_finished, is_pod_of, is_v2, overview, pod_selector
+from shunter.operator.pod_places import Member, Members, place
 from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
@@ -74,6 +75,8 @@ class JobFollower:
         self._pods: dict[str, Json] = {}
         self._deleted_pods: set[str] = set()
         """Uids of pods that were deleted, for example by a suspension."""
+        self._members: Members | None = None
+        """With the pods that are there; None if they have to be numbered again."""
         self._phases: dict[str, tuple[str, str]] = {}
         """Label and phase of each present pod, by uid. Cached, as all of a thousand are shown whenever one changes."""
         self._disrupted: set[str] = set()
@@ -219,10 +222,11 @@ class JobFollower:
             self._pods[uid] = pod
             if change.gone:
                 self._deleted_pods.add(uid)
+                self._members = None
                 self._phases.pop(uid, None)
             else:
                 phase = pod.get("status", {}).get("phase", "Pending")
-                self._phases[uid] = member(self._job, pod).label, phase
+                self._phases[uid] = place(self._job, pod).label, phase
             if is_new:
                 for event in [event for event in self._events.values() if event.get("involvedObject", {}).get("uid") == uid]:
                     self._show_warning(event)
@@ -243,14 +247,19 @@ class JobFollower:
         uid = pod["metadata"]["uid"]
         if is_v2(self._job) and uid not in self._disrupted and (why := disruption(pod)) is not None:
             self._disrupted.add(uid)
-            self._display.note(f"{member(self._job, pod).label} is deleted: {why}")
+            self._display.note(f"{place(self._job, pod).label} is deleted: {why}")
 
     async def _tail(self, pod: Json, container: str, part: LogPart) -> None:
-        pod_member = member(self._job, pod)
+        pod_member = self._member(pod)
         written = self._written.setdefault((pod["metadata"]["name"], container), deque(maxlen=READ_LINES))
         async for line in followed_lines(self._client, pod, container, part):
             written.append(line)
             self._display.log(pod_member, container, line)
+
+    def _member(self, pod: Json) -> Member:
+        if self._members is None:
+            self._members = Members(self._job, (one for uid, one in self._pods.items() if uid not in self._deleted_pods))
+        return self._members.of(pod)
 
     async def _watch_jobset(self) -> None:
         """Shows each restart of all pods from now on."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from shunter.api.meta import Json
 from shunter.operator.diagnosis import faults
-from shunter.operator.overview import member
+from shunter.operator.pod_places import label_number, place
 
 RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 """Label of a JobSet's pods: how often all pods had been recreated before."""
@@ -17,7 +17,7 @@ def last_pods(job: Json, pods: Sequence[Json], deleted: Collection[str]) -> list
     A pod in `deleted` (uids), whose log can no longer be read, only if no other failed in its place."""
     latest: dict[str, Json] = {}
     for pod in sorted(pods, key=lambda pod: _order(pod, deleted)):
-        latest[member(job, pod).label] = pod
+        latest[place(job, pod).label] = pod
     last = max((_attempt(pod) for pod in latest.values() if faults([pod])), default=0)
     return [pod for pod in latest.values() if _attempt(pod) >= last]
 
@@ -29,5 +29,4 @@ def _order(pod: Json, deleted: Collection[str]) -> tuple[bool, bool, int, str]:
 
 
 def _attempt(pod: Json) -> int:
-    label = str((pod["metadata"].get("labels") or {}).get(RESTART_ATTEMPT, ""))
-    return int(label) if label.isdecimal() else 0
+    return label_number(pod["metadata"].get("labels") or {}, RESTART_ATTEMPT)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from shunter.jobs.training_pods import TRAINING_CONTAINERS
-from shunter.operator.overview import Member
+from shunter.operator.pod_places import Member, Place
 
 
-def log_prefix(member: Member, container: str) -> str:
+def log_prefix(member: Member | Place, container: str) -> str:
     """`[worker-1]`, or `[worker-1 sidecar]` for a container that does not train."""
     trains = container in TRAINING_CONTAINERS or container == member.container
     return f"[{member.label}]" if trains else f"[{member.label} {container}]"

@@ -6,7 +6,8 @@ import sys
 from typing import Protocol
 
 from shunter.jobs.following.log_prefix import log_prefix
-from shunter.operator.overview import Member, Overview
+from shunter.operator.overview import Overview
+from shunter.operator.pod_places import Member
 
 
 class Display(Protocol):

@@ -9,7 +9,8 @@ from shunter.api.formats.counts import noun
 from shunter.api.meta import Json
 from shunter.operator.causes.words import Cause
 from shunter.operator.native_jobs import is_native, pods_at_once, ranks
-from shunter.operator.overview import is_v1, is_v2, member, moment
+from shunter.operator.overview import is_v1, is_v2, moment
+from shunter.operator.pod_places import place
 
 STRAGGLER_TIMEOUT = timedelta(minutes=2)
 """How long ranks may run after another has succeeded before that is reported: writing a checkpoint takes time."""
@@ -81,7 +82,7 @@ def _was_restarted(job: Json, label: str, pod: Json, pods: Sequence[Json]) -> bo
     """Whether a container of the pod ran before, or the pod stands for one of its rank that has failed."""
     statuses = pod.get("status", {}).get("containerStatuses") or []
     return any(one.get("restartCount") for one in statuses) or any(
-        other.get("status", {}).get("phase") == "Failed" and member(job, other).label == label for other in pods
+        other.get("status", {}).get("phase") == "Failed" and place(job, other).label == label for other in pods
     )
 
 
@@ -93,8 +94,8 @@ def _groups(job: Json, pods: Sequence[Json]) -> list[dict[str, Json]]:
     """Pods that train together, by label: in v1 the training roles, in v2 those of one replicated job."""
     groups: dict[str, dict[str, Json]] = {}
     for pod in pods:
-        who = member(job, pod)
-        if who.rank is None or "deletionTimestamp" in pod["metadata"] or pod.get("status", {}).get("phase") == "Failed":
+        who = place(job, pod)
+        if not who.trains or "deletionTimestamp" in pod["metadata"] or pod.get("status", {}).get("phase") == "Failed":
             continue
         if not is_v1(job):
             groups.setdefault(who.role, {})[who.label] = pod

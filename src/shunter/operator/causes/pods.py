@@ -13,7 +13,8 @@ from shunter.operator import needs
 from shunter.operator.causes.blocked_pod import RESPONSE_TIMEOUT, BlockedPod, age
 from shunter.operator.causes.events import event_time
 from shunter.operator.causes.placement import unscheduled_pod, with_gangs
-from shunter.operator.overview import member, moment
+from shunter.operator.overview import moment
+from shunter.operator.pod_places import Members, named_place, place
 
 LOOP_RESTARTS = 2
 """Restarts after which a container that runs for less than STEADY fails again and again."""
@@ -34,8 +35,9 @@ NODE_REASONS = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedC
 def blocked_pods(job: Json, pods: Sequence[Json], events: Iterable[Json], now: datetime) -> list[BlockedPod]:
     """The pods of a job that do not run, by rank, each with the reason. A pod that is only starting is not one of them."""
     about = grouped_by(events, lambda event: event.get("involvedObject", {}).get("uid", ""))
-    doubtful = sorted((pod for pod in pods if not _is_well(pod)), key=lambda pod: _rank(job, pod))
-    blocked = (_blocked_pod(member(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
+    members = Members(job, pods)
+    doubtful = sorted((pod for pod in pods if not _is_well(pod)), key=lambda pod: _order(members, pod))
+    blocked = (_blocked_pod(place(job, pod).label, pod, about.get(pod["metadata"].get("uid", ""), []), now) for pod in doubtful)
     return with_gangs([one for one in blocked if one is not None])
 
 
@@ -53,7 +55,8 @@ def _is_well(pod: Json) -> bool:
 def _repeated_failures(job: Json, pods: Sequence[Json]) -> list[BlockedPod]:
     """Ranks whose pods have failed more than once and are recreated."""
     ended = [pod for pod in pods if pod.get("status", {}).get("phase") == "Failed"]
-    failed = grouped_by(sorted(ended, key=lambda pod: _rank(job, pod)), lambda pod: member(job, pod).label)
+    members = Members(job, pods)
+    failed = grouped_by(sorted(ended, key=lambda pod: _order(members, pod)), lambda pod: members.of(pod).label)
     return [
         BlockedPod(label=label, word="CrashLoop", text=f"its pods fail again and again{_exit(of_rank)}", is_loop=True)
         for label, of_rank in failed.items()
@@ -68,20 +71,23 @@ def crash_loops(job: Json, pods: Sequence[Json], blocked: Iterable[BlockedPod], 
 
 def _recorded_crash_loops(job: Json, pods: Sequence[Json], now: datetime) -> list[BlockedPod]:
     """Ranks that have failed repeatedly and recently, by the job's record, which also has failures of deleted pods."""
-    failed: dict[int, list[Json]] = {}
-    for failure in ((job.get("status") or {}).get("rankFailures") or {}).get("last") or []:
-        if failure.get("rank") is not None:
-            failed.setdefault(failure["rank"], []).append(failure)
-    places = {place.rank: place.label for place in (member(job, pod) for pod in pods)}
+    members = Members(job, pods)
+    labels = {found.rank: found.label for found in map(members.of, pods)}
+    failed: dict[str, list[Json]] = {}
+    last_failures = ((job.get("status") or {}).get("rankFailures") or {}).get("last") or []
+    for failure in sorted((one for one in last_failures if one.get("rank") is not None), key=lambda one: int(one["rank"])):
+        role, index = named_place(job, failure.get("pod", ""))
+        label = f"{role}-{index}" if role else labels.get(failure["rank"], f"rank {failure['rank']}")
+        failed.setdefault(label, []).append(failure)
     found = []
-    for rank, of_rank in sorted(failed.items()):
+    for label, of_rank in failed.items():
         last = moment(of_rank[-1].get("time"))
         if len(of_rank) < LOOP_RESTARTS or last is None or now - last > STEADY:
             continue
         codes = {failure.get("exitCode") for failure in of_rank}
         code = codes.pop() if len(codes) == 1 else None
         text = f"its pods fail again and again{f' with exit code {code}' if code else ''}"
-        found.append(BlockedPod(label=places.get(rank, f"rank {rank}"), word="CrashLoop", text=text, is_loop=True))
+        found.append(BlockedPod(label=label, word="CrashLoop", text=text, is_loop=True))
     return found
 
 
@@ -95,8 +101,8 @@ def _exit(pods: Sequence[Json]) -> str:
     return f" with exit code {codes.pop()}" if len(codes) == 1 else ""
 
 
-def _rank(job: Json, pod: Json) -> tuple[bool, int, str]:
-    rank = member(job, pod).rank
+def _order(members: Members, pod: Json) -> tuple[bool, int, str]:
+    rank = members.of(pod).rank
     return rank is None, rank or 0, pod["metadata"]["name"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -13,18 +13,19 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.controllers.plan import Plan
 from shunter.operator import rank_failures
-from shunter.operator.overview import member
+from shunter.operator.pod_places import Place, Places, Ranks, is_initializer
 from shunter.operator.trainer.status import COMPLETE, failures_json
+from shunter.operator.trainer.views import LiveJobSet
 
 
-def with_failures(job: TrainJob, failed_pods: Sequence[Pod], plan: Plan) -> Plan:
+def with_failures(job: TrainJob, jobset: LiveJobSet | None, failed_pods: Sequence[Pod], plan: Plan) -> Plan:
     """The plan with the new failures of these pods in the job's status, which is written before the pods can be deleted, and only
     to this version of the job. Of a complete job only failures before its completion count."""
-    if plan.status is None:
+    if plan.status is None or not failed_pods:
         return plan
     if complete := true_condition(job.status.conditions, COMPLETE):
         failed_pods = _failed_before(complete.last_transition_time, failed_pods)
-    record, new = rank_failures.recorded(job.status.rank_failures, failed_pods, _rank)
+    record, new = rank_failures.recorded(job.status.rank_failures, failed_pods, _Numbering(job, jobset, failed_pods).rank)
     if not new:
         return plan
     status = msgspec.structs.replace(
@@ -45,5 +46,28 @@ def _failed_before(ended: datetime | None, pods: Sequence[Pod]) -> list[Pod]:
     return [pod for pod in pods if rank_failures.has_failed_by(pod, moment, counts_undated=False)]
 
 
-def _rank(pod: Pod) -> int | None:
-    return member({"apiVersion": TRAIN_JOBS.api_version}, {"metadata": {"labels": pod.metadata.labels}}).rank
+class _Numbering:
+    """The ranks of the job's pods, by the JobSet: of its pods only those that failed are known."""
+
+    def __init__(self, job: TrainJob, jobset: LiveJobSet | None, pods: Sequence[Pod]) -> None:
+        self._places = Places({"apiVersion": TRAIN_JOBS.api_version})
+        groups = {one.name for one in job.status.jobs_status if is_initializer(one.name)}
+        self._ranks = Ranks(groups, map(self._place, pods))
+        for last in _last_places(jobset) if jobset is not None else ():
+            self._ranks.add(last)
+
+    def rank(self, pod: Pod) -> int | None:
+        return self._ranks.of(self._place(pod))
+
+    def _place(self, pod: Pod) -> Place:
+        return self._places.of({"metadata": {"labels": pod.metadata.labels}})
+
+
+def _last_places(jobset: LiveJobSet) -> Iterator[Place]:
+    """The place of the last pod of each Job."""
+    before = 0
+    for group in jobset.spec.replicated_jobs:
+        pods, trains = group.template.spec.parallelism or 1, not is_initializer(group.name)
+        for number in range(group.replicas):
+            yield Place(group.name, number + pods - 1, trains, job=before + number, pod=pods - 1, jobs_before=before)
+        before += group.replicas

@@ -101,7 +101,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan(observed: Observed, now: datetime) -> Plan:
     """What the operator writes about this job now."""
-    return with_failures(observed.job, observed.failed_pods, _plan(observed, now))
+    return with_failures(observed.job, observed.own_jobset, observed.failed_pods, _plan(observed, now))
 
 
 def _plan(observed: Observed, now: datetime) -> Plan:
@@ -150,7 +150,7 @@ def _plan(observed: Observed, now: datetime) -> Plan:
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:
     """An object was refused: an event and a condition report it, and the rest of the status is kept up to date."""
-    return with_failures(observed.job, observed.failed_pods, _plan_failure(observed, failure, now))
+    return with_failures(observed.job, observed.own_jobset, observed.failed_pods, _plan_failure(observed, failure, now))
 
 
 def _plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import msgspec
 
-from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.core import Pod, PodSpec, PodStatus
 from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB, JobSetStatus
 from shunter.api.meta import Condition, Json, ObjectMeta, Struct, true_condition
 from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.operator.pod_places import PLACE_LABELS
 from shunter.operator.rank_failures import has_failure
 
 
@@ -38,10 +38,6 @@ class Runtime(Struct, frozen=True):
         return resource.typed({"metadata": msgspec.to_builtins(self.metadata), "spec": self.spec or {}})
 
 
-_PLACE = (JOBSET_NAME, REPLICATED_JOB, "jobset.sigs.k8s.io/job-index", COMPLETION_INDEX)
-"""Labels that say which place in its job a pod has."""
-
-
 class _PodCount(Struct, frozen=True):
     parallelism: int | None = None
 
@@ -51,15 +47,16 @@ class _CountedTemplate(Struct, frozen=True):
 
 
 class LiveReplicatedJob(Struct, frozen=True):
-    """A replicated job of a JobSet: how many pods each of its Jobs has."""
+    """A replicated job of a JobSet: how many Jobs it has, and how many pods each of these has."""
 
     name: str = ""
+    replicas: int = 1
     template: _CountedTemplate = _CountedTemplate()
 
 
 class LiveJobSetSpec(Struct, frozen=True):
     """What `LiveJobSet` keeps of a spec: `failure_policy` and `volume_claim_policies` as they are stored, of `replicated_jobs`
-    only name and parallelism."""
+    only name and numbers."""
 
     suspend: bool | None = None
     replicated_jobs: tuple[LiveReplicatedJob, ...] = ()
@@ -156,7 +153,7 @@ class RankPod(Pod, frozen=True):
             creation_timestamp=self.metadata.creation_timestamp,
             deletion_timestamp=self.metadata.deletion_timestamp,
             deletion_grace_period_seconds=self.metadata.deletion_grace_period_seconds,
-            labels={name: value for name, value in labels.items() if name in _PLACE},
+            labels={name: value for name, value in labels.items() if name in PLACE_LABELS},
         )
         msgspec.structs.force_setattr(self, "metadata", metadata)
         policy = msgspec.json.decode(self.spec, type=_RestartPolicy).restart_policy if may_have_failed else ""

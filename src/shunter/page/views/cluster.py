@@ -18,7 +18,8 @@ from shunter.jobs.pods_up import requested_ranks
 from shunter.kube.client import Client
 from shunter.migrate.survey.inventory.gpu_hours import gpus
 from shunter.operator.native_jobs import is_native, pods_at_once
-from shunter.operator.overview import NATIVE_ROLE, V2_ROLE, is_v1, place_by_labels
+from shunter.operator.overview import is_v1
+from shunter.operator.pod_places import NATIVE_ROLE, V2_ROLE, place_by_labels
 from shunter.page.cluster_readings import (
     OPERATOR_KINDS,
     QUEUES,

@@ -20,8 +20,9 @@ from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import PodUp, pod_up, up_of
 from shunter.jobs.rank_states import RankState, RankStates, state_of_pod
-from shunter.jobs.training_pods import Place, Places, ranks_of_places, training_container
-from shunter.operator.overview import Members, is_pod_of, is_suspended, job_state, member, replica_specs
+from shunter.jobs.training_pods import made, training_container
+from shunter.operator.overview import is_pod_of, is_suspended, job_state, replica_specs
+from shunter.operator.pod_places import Place, Places, Ranks, first_ranks, place
 from shunter.page.job_readings import Usage
 from shunter.page.wire import Rank
 
@@ -77,6 +78,7 @@ class RankRows:
         self._pods: dict[str, PodState] = {}
         self._own: list[str] = []
         self._uid_of: dict[int, str] = {}
+        self._first: dict[str, int] = {}
         self._others: list[str] = []
         self._initializers: frozenset[str] = frozenset()
         self._projected: dict[str, tuple[PodState, RankState | None, Rank]] = {}
@@ -86,7 +88,7 @@ class RankRows:
     def project(self, job: Json, kept: Mapping[str, KeptPod], wanted: int) -> list[Rank]:
         """A row for each rank that the job requests, for each pod of a higher rank, and, last, for pods that do not train."""
         self._update(job, kept)
-        rule = RankStates(job)
+        rule = RankStates(job, self._first)
         rows, states = list[Rank](), list[RankState]()
         projected = dict[str, tuple[PodState, RankState | None, Rank]]()
         for rank in range(max([wanted, *(number + 1 for number in self._uid_of)])):
@@ -140,22 +142,27 @@ class RankRows:
         context = _context(job)
         if context != self._context:
             self._forget(context)
-        members, places = Members(job), Places(job)
+        places = Places(job)
         pods, is_moved = dict[str, PodState](), len(kept) != len(self._pods) or places.initializers != self._initializers
         for uid, one in kept.items():
             before = self._pods.get(uid)
             if before is None or before.kept is not one:
                 pod = one.object
-                now = PodState(one, is_pod_of(job, pod), places.of(pod), pod_up(members, pod))
-                is_moved = is_moved or before is None or (before.is_own, before.place) != (now.is_own, now.place)
+                now = PodState(one, is_pod_of(job, pod), places.of(pod), pod_up(places, pod))
+                is_moved = is_moved or before is None or _standing(before) != _standing(now)
                 before = now
             pods[uid] = before
         self._pods, self._initializers = pods, places.initializers
         if is_moved:
-            own = {uid: one.place for uid, one in pods.items() if one.is_own}
+            own = {uid: one for uid, one in pods.items() if one.is_own}
             self._own = [*own]
-            self._uid_of = {rank: uid for uid, rank in ranks_of_places(own, places.initializers).items()}
-            self._others = [uid for uid, place in own.items() if not place.trains]
+            ranks = Ranks(places.initializers, (one.place for one in own.values()))
+            uids = sorted(own, key=lambda uid: made(own[uid].kept.object))
+            self._uid_of = {rank: uid for uid in uids if (rank := ranks.of(own[uid].place)) is not None}
+            self._others = [uid for uid, one in own.items() if not one.place.trains]
+            first = first_ranks((rank, own[uid].place) for rank, uid in self._uid_of.items())
+            if first != self._first:
+                self._first, self._projected, self._missing = first, {}, {}
 
     def _row(self, job: Json, rule: RankStates, uid: str, rank: int | None) -> tuple[PodState, RankState | None, Rank]:
         """The row of a pod; the same as before if neither the pod nor its rank has changed."""
@@ -163,6 +170,11 @@ class RankRows:
         if before is not None and before[0] is pod and before[2].rank == rank:
             return before
         return pod, *_projected(job, rule, rank, pod.kept)
+
+
+def _standing(pod: PodState) -> tuple[bool, Place, str]:
+    """What the ranks of all pods depend on."""
+    return pod.is_own, pod.place, made(pod.kept.object)
 
 
 def _with_measures(row: Rank, pace: Pace | None, used: Usage | None, differs: str) -> Rank:
@@ -183,7 +195,7 @@ def _projected(job: Json, rule: RankStates, rank: int | None, kept: KeptPod) -> 
         state, reason = state_of_pod(job, pod)
         restarts = sum(int(one.get("restartCount", 0)) for one in (pod.get("status") or {}).get("containerStatuses") or ())
         found = None
-        shown = RankState(0, state, reason, restarts, "", member(job, pod).label, pod["metadata"]["name"])
+        shown = RankState(0, state, reason, restarts, "", place(job, pod).label, pod["metadata"]["name"])
     else:
         shown = found = rule.of(rank, pod)
     row = Rank(

@@ -14,7 +14,7 @@ from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_text
 from shunter.doctor.verdicts import Verdict
 from shunter.jobs.failures import missed_deadline
 from shunter.jobs.pods_up import requested_ranks
-from shunter.operator.overview import is_v1, member
+from shunter.operator.overview import is_v1
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -57,7 +57,7 @@ def _gone(case: Case) -> tuple[int, ...]:
         return ()
     if any(len(ranks) != 1 for ranks in case.ranks.values()):
         return ()
-    there = {member(case.job, pod).rank for pod in case.pods} | {rank for one in case.endings for rank in one.ranks}
+    there = {case.members.of(pod).rank for pod in case.pods} | {rank for one in case.endings for rank in one.ranks}
     return tuple(rank for rank in range(requested_ranks(case.job) or 0) if rank not in there)
 
 

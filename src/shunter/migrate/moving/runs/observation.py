@@ -14,7 +14,8 @@ from shunter.jobs.metrics import Point, Series, finite
 from shunter.jobs.training_pods import pods_by_rank, training_pods
 from shunter.migrate.moving.runs import marks
 from shunter.migrate.moving.runs.record import Pod, Run
-from shunter.operator.overview import default_replicas, is_v2, member, moment, overview, replica_specs
+from shunter.operator.overview import default_replicas, is_v2, moment, overview, replica_specs
+from shunter.operator.pod_places import is_initializer, place
 from shunter.operator.training_progress import reported_metrics
 
 
@@ -57,7 +58,7 @@ def _templates(job: Json, jobset: Json | None) -> Iterator[Json]:
         groups = jobset["spec"]["replicatedJobs"] if jobset else ()
         for group in groups:
             spec = group["template"]["spec"]
-            if not group["name"].endswith("initializer"):
+            if not is_initializer(group["name"]):
                 yield from [spec.get("template") or {}] * (group.get("replicas", 1) * spec.get("parallelism", 1))
         return
     for role, replica in replica_specs(job).items():
@@ -65,8 +66,8 @@ def _templates(job: Json, jobset: Json | None) -> Iterator[Json]:
 
 
 def _pod(job: Json, pods: Sequence[Json], pod: Json, rank: int) -> Pod:
-    name = member(job, pod).label
-    former = sum(member(job, other).label == name for other in pods) - 1
+    name = place(job, pod).label
+    former = sum(place(job, other).label == name for other in pods) - 1
     restarts = sum(int(status.get("restartCount", 0)) for status in pod.get("status", {}).get("containerStatuses", []))
     return Pod(label=name, rank=rank, restarts=restarts + former, requests=_requests(pod))
 

@@ -16,7 +16,8 @@ from shunter.kube.errors import BadRequest, Forbidden, NotFound
 from shunter.kube.pods.log_lines import text_lines
 from shunter.migrate.moving.runs.observation import observed
 from shunter.migrate.moving.runs.record import Run
-from shunter.operator.overview import is_pod_of, is_v2, member, pod_selector
+from shunter.operator.overview import is_pod_of, is_v2, pod_selector
+from shunter.operator.pod_places import place
 
 
 async def run_of(
@@ -36,7 +37,7 @@ async def run_of(
     free = asyncio.Semaphore(CONCURRENT_LOGS)
 
     async def read(rank: int, pod: Json) -> tuple[str, LogReport]:
-        label = member(job, pod).label
+        label = place(job, pod).label
         async with free:
             report = await _log_report(client, pod, LogReader(label, rank, extra))
         return pod["metadata"]["name"], report or log_report(last_lines.get(label, ()), pod=label, rank=rank, extra=extra)
