@@ -22,7 +22,7 @@ from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.transport import HttpTransport
-from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.backup import saving
 from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.planning import PlanOptions
 
@@ -145,6 +145,6 @@ async def test_the_freeze_does_not_hide_that_the_server_would_not_take_an_object
     kubectl.until(pytorch_job("new", moves.namespace), "denied request: jobs of kubeflow.org/v1 are being moved")
     job = pytorch_job("bert", moves.namespace)
     job["spec"]["noSuchField"] = 1
-    index = await taking.take(moves.client, tmp_path / "backup", [job], server="here", now=NOW)
+    index = await saving.take(moves.client, tmp_path / "backup", [job], server="here", now=NOW)
     assert "noSuchField" in index.refused[0].refused
     await moves.roll_back(plan)

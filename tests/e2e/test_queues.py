@@ -11,7 +11,7 @@ import pytest
 
 from e2e.running_cluster import Cluster, eventually
 from e2e.test_causes import GENERATIONS, objects, row, text
-from shunter.launch.marks import CODE_LABEL
+from shunter.launch.annotations import CODE_LABEL
 
 Json = dict[str, Any]
 WORKLOADS = Path(__file__).parent / "manifests/kueue-workloads.yaml"

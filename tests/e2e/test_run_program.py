@@ -24,11 +24,11 @@ from shunter.errors import InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.manifests import parse
+from shunter.launch.annotations import CODE_LABEL, PROGRAM
 from shunter.launch.applying import apply_all
 from shunter.launch.code.delivery import PackedCode
 from shunter.launch.code.packing import PIECE_BYTES, Entry, archive
 from shunter.launch.deleting import delete_and_wait, delete_leftovers
-from shunter.launch.marks import CODE_LABEL, PROGRAM
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.running import followed
 from shunter.launch.runtimes.choice import FRAMEWORK_LABEL, Runtime, find_runtime

@@ -16,7 +16,7 @@ from faults import invariants
 from faults.conftest import NewStage, Reference
 from faults.disturbance import QUIET, Disturb, disturbed, swept
 from faults.history import History, true_conditions
-from faults.lives import LIVES
+from faults.lifecycles import LIVES
 from faults.operators import Operator, kept_running
 from faults.scenarios import Scenario, Stage, deleted_pods_fail, mpi_job, pytorch_job
 from player.shape import Json

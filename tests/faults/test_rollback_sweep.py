@@ -10,9 +10,9 @@ import pytest
 
 from faults.disturbance import swept
 from faults.operators import Operator
-from migrate.moving import undo_lives
+from migrate.moving import undo_lifecycles
 from migrate.moving.moves import Moves
-from migrate.moving.undo_lives import DISTURBANCES, Disturbance, Way
+from migrate.moving.undo_lifecycles import DISTURBANCES, Disturbance, Way
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube.client import Client, connect
 from shunter.kube.kubeconfig import Connection
@@ -49,13 +49,13 @@ async def new_moves(server: Connection, client: Client, tmp_path: Path) -> Async
 
 @pytest.mark.parametrize("disturbance", DISTURBANCES)
 async def test_forward(disturbance: Disturbance, new_moves: NewMoves) -> None:
-    writes = await undo_lives.writes_forward(await new_moves(), TO_THE_END)
+    writes = await undo_lifecycles.writes_forward(await new_moves(), TO_THE_END)
     for write in swept(range(1, writes + 1)):
-        await undo_lives.disturbed_forward(await new_moves(), TO_THE_END, disturbance, write)
+        await undo_lifecycles.disturbed_forward(await new_moves(), TO_THE_END, disturbance, write)
 
 
 @pytest.mark.parametrize("disturbance", DISTURBANCES)
 async def test_back(disturbance: Disturbance, new_moves: NewMoves) -> None:
-    writes = await undo_lives.writes_back(await new_moves(), TO_THE_END)
+    writes = await undo_lifecycles.writes_back(await new_moves(), TO_THE_END)
     for write in swept(range(1, writes + 1)):
-        await undo_lives.disturbed_back(await new_moves(), TO_THE_END, disturbance, write)
+        await undo_lifecycles.disturbed_back(await new_moves(), TO_THE_END, disturbance, write)

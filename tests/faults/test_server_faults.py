@@ -29,7 +29,7 @@ from faults import invariants
 from faults.conftest import NewStage, Reference
 from faults.disturbance import Disturb, disturbed
 from faults.history import History
-from faults.lives import COMPLETED, RESTARTED, RESUMED, TO_THE_END
+from faults.lifecycles import COMPLETED, RESTARTED, RESUMED, TO_THE_END
 from faults.operators import Operator, running, until
 from faults.scenarios import Stage, pytorch_job
 from shunter.api.resources import PODS, SERVICES

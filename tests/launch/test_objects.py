@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from shunter.api.meta import Json
+from shunter.launch.annotations import CODE_LABEL, DIGEST, RERUN_OF
 from shunter.launch.code.delivery import ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
-from shunter.launch.marks import CODE_LABEL, DIGEST, RERUN_OF
 from shunter.launch.objects import checkpoints_of, launch, rerun_job, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime

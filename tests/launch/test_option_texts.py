@@ -8,7 +8,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch import option_texts
-from shunter.launch.checkpoints.places import read_place
+from shunter.launch.checkpoints.destinations import read_place
 from shunter.launch.options import Checkpoints, ClaimVolume, Program
 from shunter.launch.preparing import require_understood
 

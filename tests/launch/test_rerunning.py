@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 
 from shunter.api.meta import Json
+from shunter.launch.annotations import RERUN_OF
 from shunter.launch.code.delivery import MountedCode
-from shunter.launch.marks import RERUN_OF
 from shunter.launch.objects import launch, rerun_job
 from shunter.launch.options import LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime

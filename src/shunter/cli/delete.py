@@ -15,8 +15,8 @@ from shunter.cli.output.console import busy, say
 from shunter.cli.target import ContextOption, KubeconfigOption, NamespaceOption, connect
 from shunter.errors import InputError
 from shunter.jobs.lookup import find
+from shunter.launch.annotations import DIGEST, PROGRAM
 from shunter.launch.deleting import delete_and_wait, delete_leftovers
-from shunter.launch.marks import DIGEST, PROGRAM
 
 
 def delete(

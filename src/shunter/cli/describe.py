@@ -26,7 +26,7 @@ from shunter.jobs.logs.network import networks_in_log
 from shunter.jobs.logs.progress import progress_in_logs
 from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.lookup import OnRefusal, find, ignore, own_pods
-from shunter.launch.marks import FABRIC
+from shunter.launch.annotations import FABRIC
 from shunter.launch.tracking import tracked_run
 from shunter.operator.training_progress import progress
 

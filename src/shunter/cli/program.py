@@ -20,10 +20,10 @@ from shunter.cluster.target import Target
 from shunter.errors import InputError
 from shunter.jobs.lookup import find
 from shunter.launch import option_texts
+from shunter.launch.annotations import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import shown_bytes
 from shunter.launch.deleting import delete_and_wait
-from shunter.launch.marks import DIGEST, DIRECTORY, PROGRAM
 from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import launch
 from shunter.launch.options import LaunchOptions, Program

@@ -28,7 +28,7 @@ resuming.py, rerunning.py         `--resume JOB`; a job once more, and copied_jo
 scaling.py, node_counts.py        `shunter scale`: the writes, and what is refused of a number
 deleting.py, saved_at_stop.py     `shunter delete`, and what a stopped job has saved
 applying.py, refusals.py          manifests of `run -f`; a refusal with file and line
-marks.py                          labels and annotations
+annotations.py                    labels and annotations
 
 Tests: tests/launch; whole jobs in tests/e2e: test_run_program.py, test_bucket.py (resumed from one) and test_scale.py.
 """

@@ -9,7 +9,7 @@ from shunter.api.batch import JOB_LABELS
 from shunter.api.meta import LAST_APPLIED, Json, annotations_of
 from shunter.api.ownership import MARKS
 from shunter.api.trainer.trainjob import MANAGED_BY_US
-from shunter.launch.marks import PROGRAM, RERUN_OF
+from shunter.launch.annotations import PROGRAM, RERUN_OF
 from shunter.launch.names import first_name
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import is_v2, run_policy

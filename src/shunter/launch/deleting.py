@@ -18,8 +18,8 @@ from shunter.jobs.deletion import request_deletion
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Conflict, Forbidden, NotFound
 from shunter.kube.watching import follow
+from shunter.launch.annotations import PROGRAM
 from shunter.launch.code.stored import tidy
-from shunter.launch.marks import PROGRAM
 from shunter.launch.runtimes.stored import tidy_runtimes
 from shunter.launch.saved_at_stop import StopLogReader, read_saved, stop_sentence
 from shunter.operator.overview import is_pod_of, moment, pod_selector

@@ -8,8 +8,8 @@ from shunter.api.meta import Json
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
 from shunter.fabrics import INSTANCE_LABEL
+from shunter.launch.annotations import FABRIC, FABRIC_SOURCE
 from shunter.launch.fabric import Fabric
-from shunter.launch.marks import FABRIC, FABRIC_SOURCE
 from shunter.operator.trainer.upserts import upsert_env, upsert_mounts, upsert_volumes
 
 FABRIC_MANAGER = "shunter.dev/fabric"

@@ -9,8 +9,8 @@ from shunter.api.meta import Json
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import HOST_FILE_DIRECTORY, NODE
 from shunter.errors import InputError
+from shunter.launch.annotations import SHORT
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode
-from shunter.launch.marks import SHORT
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions
 from shunter.launch.runtimes.choice import MPIRUN, Runtime
 

@@ -14,10 +14,10 @@ from shunter.api.scheduling.pod_requests import GPU
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY, LAUNCHER, NODE
 from shunter.argument_types import typed
 from shunter.cluster.node.content.expansion import literal
+from shunter.launch.annotations import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode, PackedCode, StoredCode
 from shunter.launch.copied_job import copied_job
 from shunter.launch.fabric_objects import with_fabric, with_sidecars
-from shunter.launch.marks import CODE_LABEL, COMMIT, DIGEST, DIRECTORY, DIRTY, FABRIC, JOB_LABEL, PROGRAM, RESUMED, SHORT
 from shunter.launch.mounts import (
     CHECKPOINTS_PATH,
     CODE_PATH,

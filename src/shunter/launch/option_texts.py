@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.names import config_key_faults, subdomain_faults
 from shunter.cluster.node.content.expansion import literal
 from shunter.errors import InputError
-from shunter.launch.checkpoints.places import read_place
+from shunter.launch.checkpoints.destinations import read_place
 from shunter.launch.objects import CHECKPOINT_VARIABLE
 from shunter.launch.options import ClaimVolume, LaunchOptions, Program
 from shunter.launch.tracking import tracking

@@ -14,9 +14,9 @@ from shunter.api.titles import object_title
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists
+from shunter.launch.annotations import PROGRAM
 from shunter.launch.checkpoints.used_names import used_names
 from shunter.launch.copied_job import copied_job, name_of_first
-from shunter.launch.marks import PROGRAM
 from shunter.launch.names import earlier_names, free_name
 from shunter.launch.objects import checkpoints_of
 from shunter.launch.runtimes.choice import require_rerun_fits, runtime_of_job

@@ -13,12 +13,12 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
+from shunter.launch.annotations import RESUMED
 from shunter.launch.checkpoints.bucket_access import s3_variables
 from shunter.launch.checkpoints.bucket_checkpoints import bucket_below, damage_in_bucket, has_keys, server_variables
 from shunter.launch.checkpoints.location import CheckpointLocation, listing_command
 from shunter.launch.checkpoints.saved import newest_damage, saved_files, steps_of
 from shunter.launch.checkpoints.used_names import require_no_writer, writers_below
-from shunter.launch.marks import RESUMED
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import LaunchOptions
 

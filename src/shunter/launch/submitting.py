@@ -13,10 +13,10 @@ from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
 from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
+from shunter.launch.annotations import DIGEST, PROGRAM
 from shunter.launch.code.delivery import Code
 from shunter.launch.code.stored import add_owners, send, tidy
 from shunter.launch.copied_job import name_of_first
-from shunter.launch.marks import DIGEST, PROGRAM
 from shunter.launch.mounts import map_name
 from shunter.launch.named_objects import named_object, require_claims
 from shunter.launch.names import base_name, free_name

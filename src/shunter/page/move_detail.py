@@ -24,7 +24,7 @@ from shunter.migrate.conversion.emit.job import SEPARATOR
 from shunter.migrate.conversion.source import live
 from shunter.migrate.findings import Finding
 from shunter.migrate.moving import gathering, saved_runs
-from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
+from shunter.migrate.moving.annotations import COMPARED, NOT_SEEN, mark
 from shunter.migrate.moving.runs.comparison import Tolerance
 from shunter.migrate.moving.runs.comparison import compared as runs_compared
 from shunter.migrate.moving.runs.reading import run_of

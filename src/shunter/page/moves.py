@@ -19,11 +19,11 @@ from shunter.api.titles import title_of
 from shunter.errors import ShunterError
 from shunter.kube.client import Client
 from shunter.migrate.moving import gathering
+from shunter.migrate.moving.annotations import SOURCE, created_train_jobs, mark
 from shunter.migrate.moving.journal import Journal, Record
-from shunter.migrate.moving.marks import SOURCE, created_train_jobs, mark
 from shunter.migrate.moving.plan import Plan, read
 from shunter.migrate.moving.plan_progress import Row, Stage, progress, train_job_stage
-from shunter.migrate.moving.runs.marks import is_trial
+from shunter.migrate.moving.runs.trial_labels import is_trial
 from shunter.migrate.options import Options
 from shunter.migrate.own_files import beside
 from shunter.migrate.survey.briefing.job_commands import command, explaining

@@ -7,7 +7,7 @@
 
 shapes.py, config_json.py     models, by models.yaml or their config.json
 formulas.py                   bytes by term, operations a token; throughput.py: how long it takes
-fits.py, levers.py            the verdicts (fits, tight, no); what to change when nothing fits
+fits.py, suggestions.py       the verdicts (fits, tight, no); what to change when nothing fits
 instances.py, nodes.py, prices.py    machines (instances.yaml, gpus.yaml), those of a cluster, and what they cost
 options.py, model_options.py  what is asked; defaults and limits by model
 sizing.py, report.py          the estimate; as text

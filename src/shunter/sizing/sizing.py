@@ -13,11 +13,11 @@ from shunter.errors import InputError
 from shunter.sizing.config_json import read_shape
 from shunter.sizing.fits import MachineChoice, Verdict, best_choice, host_bytes
 from shunter.sizing.instances import Instance, chosen_instances
-from shunter.sizing.levers import levers
 from shunter.sizing.model_options import completed
 from shunter.sizing.options import SizeOptions, parameter_count, require_effect
 from shunter.sizing.prices import Prices
 from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
+from shunter.sizing.suggestions import levers
 from shunter.sizing.throughput import Throughput, throughput
 
 _ORDER: Final[tuple[Verdict, ...]] = ("fits", "tight", "unknown", "no")

@@ -9,8 +9,8 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS
 from shunter.errors import InputError
+from shunter.launch.annotations import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
 from shunter.launch.code.stored import add_owners, send, tidy, users
-from shunter.launch.marks import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
 from stored_objects import StoredObjects
 
 ONE, OTHER = "1" * 64, "2" * 64

@@ -7,7 +7,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import EnvironmentProblem
-from shunter.launch.marks import JOB_LABEL, MADE_FROM
+from shunter.launch.annotations import JOB_LABEL, MADE_FROM
 from shunter.launch.runtimes.stored import runtime_made_for, set_runtime_owner, tidy_runtimes
 from stored_objects import StoredObjects
 

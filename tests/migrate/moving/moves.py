@@ -32,7 +32,7 @@ from shunter.kube.transport import HttpTransport
 from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.moving import applying, comparisons, gathering, remove_v1, rolling_back, run_plan, waiting_train_jobs
 from shunter.migrate.moving.applying import GateTimeouts, Outcome
-from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.backup.saving import listed
 from shunter.migrate.moving.cleanup_candidates import CleanupCandidate, cleanup_candidates
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import Plan

@@ -11,9 +11,9 @@ from migrate.moving.test_planning import job, plan
 from shunter.api.meta import Json
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
+from shunter.migrate.moving.annotations import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
 from shunter.migrate.moving.journal import Phase, Record
-from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE
 from shunter.migrate.moving.plan import Action, Plan
 from shunter.migrate.moving.step_decisions import intended
 from shunter.migrate.moving.steps import V1_JOBS, Step

@@ -16,8 +16,8 @@ from faults.planes import Plane
 from migrate.moving.moves import Moves
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
-from shunter.migrate.moving.runs.marks import TRIAL
+from shunter.migrate.moving.annotations import COMPARED, SOURCE, mark
+from shunter.migrate.moving.runs.trial_labels import TRIAL
 
 pytestmark = pytest.mark.integration
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from migrate.moving import undo_lives
+from migrate.moving import undo_lifecycles
 from migrate.moving.moves import Moves
 from migrate.moving.test_kill_sweep import swept
-from migrate.moving.undo_lives import DISTURBANCES, Disturbance, Way
+from migrate.moving.undo_lifecycles import DISTURBANCES, Disturbance, Way
 from shunter.migrate.moving.planning import PlanOptions
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.integration]
@@ -46,14 +46,14 @@ def new_moves(moves: Moves) -> NewMoves:
 @pytest.mark.parametrize(("way", "disturbance"), LIVES)
 async def test_forward(way: Way, disturbance: Disturbance, new_moves: NewMoves) -> None:
     async def life(write: int) -> None:
-        await undo_lives.disturbed_forward(await new_moves(), way, disturbance, write)
+        await undo_lifecycles.disturbed_forward(await new_moves(), way, disturbance, write)
 
-    await swept(await undo_lives.writes_forward(await new_moves(), way), life)
+    await swept(await undo_lifecycles.writes_forward(await new_moves(), way), life)
 
 
 @pytest.mark.parametrize(("way", "disturbance"), LIVES)
 async def test_back(way: Way, disturbance: Disturbance, new_moves: NewMoves) -> None:
     async def life(write: int) -> None:
-        await undo_lives.disturbed_back(await new_moves(), way, disturbance, write)
+        await undo_lifecycles.disturbed_back(await new_moves(), way, disturbance, write)
 
-    await swept(await undo_lives.writes_back(await new_moves(), way), life)
+    await swept(await undo_lifecycles.writes_back(await new_moves(), way), life)

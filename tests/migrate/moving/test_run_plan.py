@@ -13,8 +13,8 @@ from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.retry import DEFAULT
+from shunter.migrate.moving.annotations import COMPARED, SOURCE, mark
 from shunter.migrate.moving.applying import Outcome
-from shunter.migrate.moving.marks import COMPARED, SOURCE, mark
 from shunter.migrate.moving.plan import Item, Plan, text
 from shunter.migrate.moving.planning import PlanOptions
 from shunter.migrate.moving.run_plan import Run

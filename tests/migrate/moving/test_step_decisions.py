@@ -12,8 +12,8 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
+from shunter.migrate.moving.annotations import PLAN, marked
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import PLAN, marked
 from shunter.migrate.moving.step_decisions import contains, decided, intended, move_obstacle, start_obstacle
 from shunter.migrate.moving.steps import RUNNING_V2, SUSPENDED_V1, V1_JOBS, Step
 

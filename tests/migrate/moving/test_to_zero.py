@@ -10,9 +10,9 @@ from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.migrate.moving import saved_runs
-from shunter.migrate.moving.backup import restoring, taking
+from shunter.migrate.moving.annotations import COMPARED, NOT_SEEN, mark
+from shunter.migrate.moving.backup import restoring, saving
 from shunter.migrate.moving.backup.index import read_index
-from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, mark
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import PlanOptions
 
@@ -139,7 +139,7 @@ async def test_an_archive_grows_and_is_restored_as_a_backup_is(moves: Moves) -> 
     for name in ("bert", "gpt"):
         await moves.submit(name, suspend=True)
         await moves.finish(PYTORCH_JOBS, name, "Succeeded")
-        taking.add(archive, [await moves.v1(name)], server="https://server", now=NOW)
+        saving.add(archive, [await moves.v1(name)], server="https://server", now=NOW)
         await moves.client.delete(PYTORCH_JOBS, name, moves.namespace, propagation="Background")
     index = read_index(archive)
     assert [(entry.name, entry.state) for entry in index.objects] == [("bert", "Succeeded"), ("gpt", "Succeeded")]

@@ -16,7 +16,7 @@ from shunter.cli.output.console import say
 from shunter.cli.output.progress import counting
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.conversion.source.live import require_namespaces
-from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.backup import saving
 from shunter.migrate.moving.backup.index import Index
 
 
@@ -40,9 +40,9 @@ def backup(
     async def run() -> Index:
         async with target.client as client:
             await require_namespaces(client, namespaces or [])
-            objects = await taking.everything(client, namespaces or [])
+            objects = await saving.everything(client, namespaces or [])
             with counting("backing up", len(objects)) as advance:
-                return await taking.take(
+                return await saving.take(
                     client,
                     directory,
                     objects,

@@ -25,7 +25,7 @@ from shunter.cli.migrate.trials.objects import remove_leftovers
 from shunter.cli.output.console import say
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.moving import applying, gathering, waiting_train_jobs
-from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.backup import saving
 from shunter.migrate.moving.cleanup_candidates import cleanup_candidates
 from shunter.migrate.moving.plan import read
 from shunter.migrate.own_files import beside
@@ -59,8 +59,8 @@ def cleanup(
             present = await gathering.read(client, plan.namespaces)
             jobs = [source.value for source in present.jobs]
             known = await known_journal(plan, path, journal, client)
-            train_jobs = await taking.listed(client, TRAIN_JOBS, plan.namespaces)
-            runtimes = await taking.listed(client, TRAINING_RUNTIMES, plan.namespaces)
+            train_jobs = await saving.listed(client, TRAIN_JOBS, plan.namespaces)
+            runtimes = await saving.listed(client, TRAINING_RUNTIMES, plan.namespaces)
             objections = waiting_train_jobs.objections(plan, present, train_jobs, runtimes, known)
             found = list(cleanup_candidates(plan, jobs, train_jobs, known.records, objections=objections, i_know=i_know))
             print_list("kept:", ((candidate.job, candidate.why) for candidate in found if candidate.step is None))
@@ -78,7 +78,7 @@ def cleanup(
                 titles = {candidate.job for candidate in to_delete}
                 archive, runs = beside(path, "archive"), beside(path, "runs")
                 those = [source.value for source in present.jobs if source.title in titles]
-                taking.add(archive, those, server=target.description, now=datetime.now(UTC))
+                saving.add(archive, those, server=target.description, now=datetime.now(UTC))
                 outcomes = await applying.apply(client, steps, written, screen, runs=runs)
             say(f"their manifests are in {archive}, their runs in {runs}")
             return all(outcome.is_complete for outcome in outcomes)

@@ -14,8 +14,8 @@ from shunter.jobs.logs.metrics import MetricPattern
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.migrate.moving import comparisons, gathering, saved_runs
-from shunter.migrate.moving.backup.taking import listed
-from shunter.migrate.moving.marks import COMPARED, created_train_jobs, mark
+from shunter.migrate.moving.annotations import COMPARED, created_train_jobs, mark
+from shunter.migrate.moving.backup.saving import listed
 from shunter.migrate.moving.plan import Plan, read
 from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
 from shunter.migrate.moving.runs.reading import run_of

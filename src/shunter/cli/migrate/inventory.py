@@ -27,13 +27,13 @@ from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
 from shunter.migrate.survey import report as reports
-from shunter.migrate.survey.inventory import taking
+from shunter.migrate.survey.inventory import collecting
 from shunter.migrate.survey.inventory.classes import CLASSES
-from shunter.migrate.survey.inventory.entry import Entry
+from shunter.migrate.survey.inventory.collecting import InventoryOptions, insides, of_batch
 from shunter.migrate.survey.inventory.fleet import Fleet, fleet
 from shunter.migrate.survey.inventory.forms import FORMS
 from shunter.migrate.survey.inventory.forms.markdown import figures
-from shunter.migrate.survey.inventory.taking import InventoryOptions, insides, of_batch
+from shunter.migrate.survey.inventory.row import Entry
 from shunter.migrate.writing import write_whole
 
 SHOWN = 40
@@ -72,7 +72,7 @@ def inventory(
     now = datetime.now(UTC)
     if source.cluster:
         known = entries(configuration)
-        jobs, faults = of_cluster(source, taking.InventoryOptions(options, now, known))
+        jobs, faults = of_cluster(source, collecting.InventoryOptions(options, now, known))
         faults += faults_of(known)
     else:
         read_input, faults = source.read()
@@ -109,7 +109,7 @@ def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tup
         with counting("reading jobs") as advance:
             async with target.client as client:
                 await require_namespaces(client, [namespace])
-                return await taking.of_cluster(
+                return await collecting.of_cluster(
                     client, [namespace], inventory_options, label_selector=source.selector, advance=advance
                 )
 

@@ -25,7 +25,7 @@ from shunter.migrate.proof.stages.runs import RunComparison
 from shunter.migrate.survey.briefing.decision import verdict
 from shunter.migrate.survey.briefing.facts import Readiness, gathered
 from shunter.migrate.survey.briefing.site import files as pages_of
-from shunter.migrate.survey.inventory.taking import insides
+from shunter.migrate.survey.inventory.collecting import insides
 from shunter.migrate.survey.scan.scanning import paths_below, scanned
 
 

@@ -14,7 +14,7 @@ from shunter.cli.migrate.options.moving import JournalOption, PlanOption, known_
 from shunter.cli.output.console import Output, output, plain_table, print_as, print_table
 from shunter.cli.target import ContextOption, KubeconfigOption, connect
 from shunter.migrate.moving import gathering
-from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.backup.saving import listed
 from shunter.migrate.moving.plan import read
 from shunter.migrate.moving.plan_progress import Progress, progress
 

@@ -1,6 +1,6 @@
 """Where checkpoints go and what of them is saved: directories, claims and buckets.
 
-places.py                 a text of `--checkpoints` -> claim, directory or URL
+destinations.py           a text of `--checkpoints` -> claim, directory or URL
 location.py               where the pods of a TrainJob save theirs
 saved.py                  which checkpoints are complete, and the newest; torch_checkpoint.py: whether its files are whole
 listing.py                `shunter checkpoints`, and why none is found

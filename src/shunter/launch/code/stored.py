@@ -14,7 +14,7 @@ from shunter.api.resources import CONFIG_MAPS, TRAIN_JOBS, Resource
 from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, NotFound
-from shunter.launch.marks import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
+from shunter.launch.annotations import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
 
 
 async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:

@@ -10,7 +10,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAINING_RUNTIMES
 from shunter.api.trainer import template as templates
 from shunter.api.trainer.runtime import ANCESTOR_TRAINER, NODE
-from shunter.launch.marks import JOB_LABEL, MADE_FROM
+from shunter.launch.annotations import JOB_LABEL, MADE_FROM
 
 WRONG_INPUT = 2
 """The exit code of a program that refuses its input: Python and argparse end with it, and the recipes."""

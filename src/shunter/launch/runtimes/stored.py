@@ -15,8 +15,8 @@ from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
+from shunter.launch.annotations import JOB_LABEL, MADE_FROM
 from shunter.launch.code.stored import owner_reference
-from shunter.launch.marks import JOB_LABEL, MADE_FROM
 
 
 async def runtime_made_for(client: Client, job: Json) -> Json | None:

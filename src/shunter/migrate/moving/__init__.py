@@ -15,7 +15,7 @@
                                                         saved_runs.py (files), comparisons.py (verdicts on TrainJobs)
     finalize  v1's CRDs, last of all                    v1_crds.py (pure), remove_v1.py (writes)
 
-marks.py: annotations. backup/, readiness/ and runs/ are `backup` and `restore`, `assess`, `compare` and `test`.
+annotations.py: those it writes. backup/, readiness/ and runs/ are `backup` and `restore`, `assess`, `compare` and `test`.
 
 Three guarantees: a finished training is never started again; no training is lost (after every write each exists as a v1 job or as
 a TrainJob); and objects that others manage, or have changed since, are not touched but reported.

@@ -15,8 +15,8 @@ from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.ownership import owner_of
 from shunter.api.titles import title_of
+from shunter.migrate.moving.annotations import COMPARED, NOT_SEEN, created_train_jobs, mark
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, created_train_jobs, mark
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.steps import V1_JOBS, Step, delete_step
 from shunter.migrate.moving.v1_origins import digests_with_any_suspend, is_planned_for

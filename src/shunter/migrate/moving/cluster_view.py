@@ -13,7 +13,7 @@ from shunter.kube.errors import ApiError
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.applying import unfinished_pods
-from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.backup.saving import listed
 from shunter.migrate.moving.rollback_decisions import Undo
 from shunter.migrate.moving.steps import ObjectRef
 

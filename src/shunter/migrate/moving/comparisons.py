@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from shunter.api.resources import TRAIN_JOBS
 from shunter.kube.client import Client
-from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PLAN, SOURCE, mark
-from shunter.migrate.moving.runs.marks import SOURCE_UID
+from shunter.migrate.moving.annotations import COMPARED, NOT_SEEN, PLAN, SOURCE, mark
 from shunter.migrate.moving.runs.record import Run
+from shunter.migrate.moving.runs.trial_labels import SOURCE_UID
 from shunter.migrate.moving.steps import V1_JOBS
 
 

@@ -11,7 +11,7 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
 from shunter.kube.errors import ApiError
-from shunter.migrate.moving.marks import PLAN
+from shunter.migrate.moving.annotations import PLAN
 
 POLICIES = Resource(
     "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", namespaced=False

@@ -16,7 +16,7 @@ from shunter.migrate.conversion.source import live
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.moving import freeze
 from shunter.migrate.moving.backup.index import needs_of
-from shunter.migrate.moving.backup.taking import listed
+from shunter.migrate.moving.backup.saving import listed
 from shunter.migrate.moving.plan import Plan
 from shunter.migrate.moving.planning import NAMED_AS_TRAIN_JOB, Cluster, PlannedTrainJob, planned_train_job
 from shunter.migrate.options import Options

@@ -30,7 +30,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, Forbidden, NotFound
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import copies
-from shunter.migrate.moving.marks import PLAN
+from shunter.migrate.moving.annotations import PLAN
 
 RECORDS_EACH = 100
 """Records of one ConfigMap. A record that contains a deleted object (without namespace) has its own ConfigMap."""

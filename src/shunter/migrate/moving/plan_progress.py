@@ -13,8 +13,8 @@ from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.scheduling.kueue import QUEUE_LABEL
 from shunter.api.titles import title_of
+from shunter.migrate.moving.annotations import COMPARED, QUEUE, created_train_jobs, mark
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import COMPARED, QUEUE, created_train_jobs, mark
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.rollback_decisions import was_started
 from shunter.migrate.moving.steps import step_title

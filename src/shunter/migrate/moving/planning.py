@@ -17,7 +17,7 @@ from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, mark
+from shunter.migrate.moving.annotations import ACTION, PLAN, SOURCE, mark
 from shunter.migrate.moving.plan import FORMAT, Action, Freeze, Item, Plan, Strategy, Wave
 from shunter.migrate.options import Options
 from shunter.migrate.survey.inventory.classes import WAVES, JobClass, Subject, classified

@@ -15,9 +15,9 @@ from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAIN
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest, suspended
 from shunter.migrate.moving import freeze
+from shunter.migrate.moving.annotations import PLAN, mark, suspended_without_queue
 from shunter.migrate.moving.backup.index import is_job
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import PLAN, mark, suspended_without_queue
 from shunter.migrate.moving.v1_origins import Origin
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, is_v2, overview

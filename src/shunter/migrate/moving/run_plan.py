@@ -14,7 +14,7 @@ from shunter.kube import access
 from shunter.kube.client import Client
 from shunter.migrate.moving import applying, gathering, plan_conversions
 from shunter.migrate.moving.applying import DEFAULT_TIMEOUTS, GateTimeouts, Outcome, Screen
-from shunter.migrate.moving.backup import taking
+from shunter.migrate.moving.backup import saving
 from shunter.migrate.moving.backup.index import read_index
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
@@ -124,7 +124,7 @@ async def run(
         return Run(frozen, todo.refused, todo.patches)
     if plan.strategy == "replacement":
         # Jobs may have been created before the freeze took effect: the backup may then be incomplete.
-        if taken and not taking.holds(backup, await taking.everything(client, plan.namespaces)):
+        if taken and not saving.holds(backup, await saving.everything(client, plan.namespaces)):
             shutil.rmtree(backup, ignore_errors=True)
         active = _active(plan, await gathering.read(client, plan.namespaces))
         if active:
@@ -148,11 +148,11 @@ def _by_wave(plan: Plan, steps: Iterable[Step]) -> list[list[Step]]:
 
 async def _back_up(client: Client, plan: Plan, journal: Journal, directory: Path, now: datetime) -> bool:
     """Takes the backup, unless an interrupted run has taken it; returns whether it did. InputError if an older backup exists."""
-    objects = await taking.everything(client, plan.namespaces)
+    objects = await saving.everything(client, plan.namespaces)
     if not (directory / BACKUP_INDEX).exists():
-        await taking.take(client, directory, objects, server=plan.server, now=now)
+        await saving.take(client, directory, objects, server=plan.server, now=now)
         return True
-    if not any(record.job for record in journal.records) and not taking.holds(directory, objects):
+    if not any(record.job for record in journal.records) and not saving.holds(directory, objects):
         raise InputError(f"{directory}: this backup is of another time.", "Name a new folder in the plan, as `backup`.")
     return False
 

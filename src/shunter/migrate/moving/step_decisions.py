@@ -9,9 +9,9 @@ from shunter.api.meta import Json
 from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS
 from shunter.kube.merge_patch import difference, merge_patch
 from shunter.migrate.conversion.cleaning import clean, digest
+from shunter.migrate.moving.annotations import PLAN, mark
 from shunter.migrate.moving.backup.index import state_of
 from shunter.migrate.moving.journal import Record
-from shunter.migrate.moving.marks import PLAN, mark
 from shunter.migrate.moving.steps import Step
 from shunter.operator.overview import FINISHED_STATES, overview
 

@@ -13,7 +13,7 @@ from shunter.migrate.conversion import provenance
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.moving import freeze
-from shunter.migrate.moving.marks import ACTION, PLAN, SOURCE, marked, without_queue
+from shunter.migrate.moving.annotations import ACTION, PLAN, SOURCE, marked, without_queue
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.operator.causes.queue import queue_name
 

@@ -13,9 +13,9 @@ from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.sharing.jobset_equality import same_jobset
 from shunter.migrate.conversion.source import live
 from shunter.migrate.moving import plan_conversions
+from shunter.migrate.moving.annotations import created_train_jobs
 from shunter.migrate.moving.gathering import Input
 from shunter.migrate.moving.journal import Journal
-from shunter.migrate.moving.marks import created_train_jobs
 from shunter.migrate.moving.plan import Item, Plan
 from shunter.migrate.moving.runs.observation import has_run
 from shunter.migrate.moving.step_decisions import contains

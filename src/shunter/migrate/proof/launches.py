@@ -8,8 +8,8 @@ from functools import lru_cache
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.launch import Launch, understood
-from shunter.migrate.conversion.launch.unread_variables import unread
+from shunter.migrate.conversion.commands import Launch, understood
+from shunter.migrate.conversion.commands.unread_variables import unread
 from shunter.migrate.pods.effective import effective_container
 from shunter.migrate.pods.sides import Replica
 

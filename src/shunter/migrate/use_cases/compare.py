@@ -11,11 +11,11 @@ from shunter.jobs.logs.metrics import MetricPattern
 from shunter.jobs.lookup import find, jobs_of
 from shunter.kube.client import Client
 from shunter.kube.errors import Forbidden
-from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.annotations import SOURCE, mark
 from shunter.migrate.moving.runs.comparison import Comparison, Tolerance, compared
-from shunter.migrate.moving.runs.marks import SOURCE_UID, is_trial
 from shunter.migrate.moving.runs.reading import run_of
 from shunter.migrate.moving.runs.record import Run
+from shunter.migrate.moving.runs.trial_labels import SOURCE_UID, is_trial
 from shunter.operator.overview import JOB_RESOURCES
 
 

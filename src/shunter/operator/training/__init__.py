@@ -22,6 +22,6 @@ metrics.py                  counters of jobs; writes.py: events of writes; contr
 Shared code never asks which kind it has: it asks the `Framework`. A further kind is a module in `frameworks/`.
 
 Tests: tests/operator/training; names that are too long in test_kinds.py, prerequisites.py in test_gang.py and test_autoscaler.py
-there, controllers.py in tests/operator/test_wakes.py; lifecycles of jobs, as upstream's Training Operator was recorded, in
-tests/recordings/v1.
+there, controllers.py in tests/operator/test_watch_triggers.py; lifecycles of jobs, as upstream's Training Operator was recorded,
+in tests/recordings/v1.
 """

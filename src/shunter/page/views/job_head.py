@@ -11,8 +11,8 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.ownership import owner_of
 from shunter.jobs.differing_ranks import Difference
 from shunter.jobs.logs.visible_text import visible
+from shunter.launch.annotations import COMMIT, DIRTY, FABRIC, PROGRAM, RESUMED
 from shunter.launch.checkpoints.location import checkpoint_location
-from shunter.launch.marks import COMMIT, DIRTY, FABRIC, PROGRAM, RESUMED
 from shunter.launch.tracking import tracked_run
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.native_jobs import is_native

@@ -9,7 +9,7 @@ requests.py     what a pod that has a machine for itself requests
 quotas.py       a ResourceQuota for one such job, and defaults for containers
 kueue.py        a queue that admits the job as a whole
 karpenter.py    a pool of one type of machine
-holes.py        values that only the user knows
+placeholders.py    values that only the user knows
 
 Tests: tests/sizing/manifests; that the objects are accepted in tests/sizing/test_manifests.py.
 """
@@ -21,10 +21,10 @@ import dataclasses
 from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.sizing.fits import MachineChoice
-from shunter.sizing.manifests.holes import HOLES, Hole, Holes
 from shunter.sizing.manifests.job import longest_job_name, train_job, v1_job
 from shunter.sizing.manifests.karpenter import node_class, node_pool
 from shunter.sizing.manifests.kueue import queues
+from shunter.sizing.manifests.placeholders import HOLES, Hole, Holes
 from shunter.sizing.manifests.quotas import limit_range, resource_quota
 from shunter.sizing.nodes import CLUSTER
 from shunter.sizing.options import ManifestOptions

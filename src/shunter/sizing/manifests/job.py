@@ -17,7 +17,7 @@ from shunter.api.trainer.runtime import NODE
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.fabrics import INSTANCE_LABEL, profiles
 from shunter.sizing.fits import MachineChoice
-from shunter.sizing.manifests.holes import Holes
+from shunter.sizing.manifests.placeholders import Holes
 from shunter.sizing.manifests.requests import efa_count, pod_resources
 from shunter.sizing.options import JobApi, ManifestOptions
 

@@ -12,7 +12,7 @@ from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.sizing.fits import MachineChoice
-from shunter.sizing.manifests.holes import Holes
+from shunter.sizing.manifests.placeholders import Holes
 from shunter.sizing.manifests.requests import efa_count
 from shunter.sizing.options import ManifestOptions
 

@@ -12,7 +12,7 @@ import pytest
 
 from shunter.migrate.conversion.gitops.helm import skeleton_of
 from shunter.migrate.conversion.gitops.helm_values import Refusal
-from shunter.migrate.conversion.gitops.square import build_of, converted_build, differences
+from shunter.migrate.conversion.gitops.overlay_check import build_of, converted_build, differences
 from shunter.migrate.conversion.source.documents import parsed
 from shunter.migrate.conversion.source.files import text_file
 from shunter.migrate.conversion.source.provider import Input

@@ -15,9 +15,9 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.emit import files
 from shunter.migrate.conversion.gitops.kustomize import build
+from shunter.migrate.conversion.gitops.overlay_check import build_of, converted_build, differences
 from shunter.migrate.conversion.gitops.overlay_conversion import Build, Tree
 from shunter.migrate.conversion.gitops.overlays import with_overlays
-from shunter.migrate.conversion.gitops.square import build_of, converted_build, differences
 from shunter.migrate.conversion.source.provider import read
 from shunter.migrate.options import Options
 

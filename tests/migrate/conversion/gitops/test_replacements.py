@@ -9,7 +9,7 @@ import pytest
 
 from migrate.conversion.gitops.kustomizations import BASE, PLAIN, converted, put, written
 from shunter.migrate.conversion.gitops.kustomize import build
-from shunter.migrate.conversion.gitops.square import build_of, converted_build, differences
+from shunter.migrate.conversion.gitops.overlay_check import build_of, converted_build, differences
 from shunter.migrate.options import Options
 
 pytestmark = pytest.mark.integration

@@ -11,8 +11,8 @@ from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.moving.marks import COMPARED, PLAN, SOURCE, mark
-from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.annotations import COMPARED, PLAN, SOURCE, mark
+from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.converted_trial import Naming, train_job_in, trial_of_converted
 from shunter.migrate.moving.runs.trial import Trial
 from shunter.migrate.pods.sides import v2_pods
@@ -55,8 +55,8 @@ def test_it_runs_at_once_and_ends_by_itself_under_a_name_of_its_own_with_its_run
     assert found.runtime is not None
     assert found.runtime["metadata"]["name"] == "test-bert"
     assert found.runtime["spec"] == RUNTIME["spec"]
-    assert all(marks.is_trial(obj) for obj in (found.train_job, found.runtime))
-    assert mark(found.train_job, marks.EXPIRES) == "2026-11-21T00:02:00Z"
+    assert all(trial_labels.is_trial(obj) for obj in (found.train_job, found.runtime))
+    assert mark(found.train_job, trial_labels.EXPIRES) == "2026-11-21T00:02:00Z"
     assert [replica.pod["spec"]["hostname"] for replica in v2_pods(found.train_job, found.runtime)] == ["test-bert-node-0-0"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from shunter.api.meta import Json
 from shunter.jobs.logs.metrics import log_report
-from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.integrity import grouping
 from shunter.migrate.moving.runs.observation import observed
 from shunter.migrate.moving.runs.record import Pod
@@ -113,4 +113,4 @@ def test_what_a_program_reported_to_its_job_are_final_values() -> None:
 
 
 def test_a_trial_says_how_it_was_changed() -> None:
-    assert observed(train_job(1, annotations={marks.CHANGES: '{"nodes":"1 of 3"}'}), [], {}).changed == {"nodes": "1 of 3"}
+    assert observed(train_job(1, annotations={trial_labels.CHANGES: '{"nodes":"1 of 3"}'}), [], {}).changed == {"nodes": "1 of 3"}

@@ -10,8 +10,8 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.moving.marks import SOURCE, mark
-from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.annotations import SOURCE, mark
+from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.trial import Trial, TrialOptions, trial_of
 from shunter.migrate.options import Options
 
@@ -53,11 +53,11 @@ def test_a_trial_has_a_name_marks_and_a_runtime_of_its_own() -> None:
     assert made.train_job["spec"]["runtimeRef"]["name"] == made.runtime["metadata"]["name"] == "bert-trial"
     assert made.train_job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "q"
     for obj in (made.train_job, made.runtime):
-        assert marks.is_trial(obj)
+        assert trial_labels.is_trial(obj)
         assert mark(obj, SOURCE) == "PyTorchJob ml/bert"
-        assert mark(obj, marks.SOURCE_UID) == "u-1"
-        assert not marks.has_expired(obj, NOW)
-        assert marks.has_expired(obj, datetime(2026, 11, 21, 10, 1, 40, tzinfo=UTC))
+        assert mark(obj, trial_labels.SOURCE_UID) == "u-1"
+        assert not trial_labels.has_expired(obj, NOW)
+        assert trial_labels.has_expired(obj, datetime(2026, 11, 21, 10, 1, 40, tzinfo=UTC))
 
 
 def test_a_long_name_keeps_to_the_budget_of_its_pods() -> None:
@@ -100,7 +100,7 @@ NODES = {"some workers": (2, {"nodes": "2 of 3"}), "the master alone": (1, {"nod
 def test_a_trial_may_train_on_fewer_nodes(nodes: int, changes: dict[str, str]) -> None:
     made = trial(job(), nodes=nodes)
     assert made.train_job["spec"]["trainer"]["numNodes"] == nodes
-    assert made.changes == marks.changes(made.train_job) == changes
+    assert made.changes == trial_labels.changes(made.train_job) == changes
 
 
 @pytest.mark.parametrize("nodes", [0, 4])

@@ -9,7 +9,7 @@ from typing import Any
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.survey.inventory.entry import Entry, entry
+from shunter.migrate.survey.inventory.row import Entry, entry
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

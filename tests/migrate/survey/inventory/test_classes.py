@@ -13,7 +13,7 @@ from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.provider import read
 from shunter.migrate.options import Options
 from shunter.migrate.survey.inventory.classes import CLASSES, RULES
-from shunter.migrate.survey.inventory.entry import entry
+from shunter.migrate.survey.inventory.row import entry
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from shunter.kube.client import Client
 from shunter.migrate.conversion.source import live
 from shunter.migrate.conversion.suppression import parsed
 from shunter.migrate.options import Options
+from shunter.migrate.survey.inventory.collecting import InventoryOptions, of_cluster
 from shunter.migrate.survey.inventory.fleet import fleet
-from shunter.migrate.survey.inventory.taking import InventoryOptions, of_cluster
 
 pytestmark = pytest.mark.integration
 

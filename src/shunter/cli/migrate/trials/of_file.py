@@ -20,7 +20,7 @@ from shunter.kube.errors import Forbidden, NotFound
 from shunter.kube.manifests import SUFFIXES
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding
-from shunter.migrate.moving.marks import SOURCE, mark
+from shunter.migrate.moving.annotations import SOURCE, mark
 from shunter.migrate.moving.runs.converted_trial import Naming, trial_of_converted
 from shunter.migrate.moving.runs.trial import Trial
 from shunter.migrate.moving.steps import V1_JOBS

@@ -8,7 +8,7 @@ replacements.py         replacements that name v1 jobs
 editing.py              small changes to a kustomization's text
 helm.py, helm_values.py    templates of charts; what of the result depends on the expressions in them
 chart_values.py         programs among a chart's values
-square.py               whether the converted kustomization builds what the built one converts to
+overlay_check.py        whether the converted kustomization builds what the built one converts to
 argo.py, writing_order.py    sync waves; in which order files are written
 tree_copy.py, worktree.py    the converted copy of a tree; what git knows of it
 

@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.launch import python_reads, shell_reads
-from shunter.migrate.conversion.launch.python_code import is_python_code
-from shunter.migrate.conversion.launch.reads import HOST_NAME, HOSTS_FILE, Read, line_of
+from shunter.migrate.conversion.commands import python_reads, shell_reads
+from shunter.migrate.conversion.commands.python_code import is_python_code
+from shunter.migrate.conversion.commands.reads import HOST_NAME, HOSTS_FILE, Read, line_of
 from shunter.migrate.conversion.rules.programs.pod_reads import DECIDES, READS
 from shunter.migrate.conversion.source.documents import Document
 from shunter.migrate.conversion.source.files import TextFile

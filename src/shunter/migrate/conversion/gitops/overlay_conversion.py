@@ -19,6 +19,17 @@ from shunter.migrate.conversion.emit.files import RUNTIMES_FILE
 from shunter.migrate.conversion.emit.job import SEPARATOR, plain_text
 from shunter.migrate.conversion.gitops.copies import named_files, reduced, standing
 from shunter.migrate.conversion.gitops.editing import with_inline, with_item, with_patch, without_items
+from shunter.migrate.conversion.gitops.overlay_check import (
+    Key,
+    KustomizeBuild,
+    build_of,
+    conversions,
+    converted_build,
+    differences,
+    plain,
+    runtime_of,
+    title_of,
+)
 from shunter.migrate.conversion.gitops.overlay_topics import (
     LEFT,
     NOT_BUILT,
@@ -30,17 +41,6 @@ from shunter.migrate.conversion.gitops.overlay_topics import (
 )
 from shunter.migrate.conversion.gitops.replacements import aimed_at_train_jobs
 from shunter.migrate.conversion.gitops.selection import PATCH_STAGE, marked, selected_by
-from shunter.migrate.conversion.gitops.square import (
-    Key,
-    KustomizeBuild,
-    build_of,
-    conversions,
-    converted_build,
-    differences,
-    plain,
-    runtime_of,
-    title_of,
-)
 from shunter.migrate.conversion.gitops.writing_order import CONFIGURATION_FILE, OVERLAY_RUNTIMES_FILE, bases_first, in_order
 from shunter.migrate.conversion.source.kustomization import PATCH_FIELDS, Kustomization, Patch, names_v1_kind
 from shunter.migrate.findings import Finding, Topic

@@ -3,7 +3,7 @@
 Bases are converted as the files that they are. A patch of a v1 job cannot be: what it says depends on the job. So its effect is
 taken instead: both trees are built as they are when patches are applied, and the difference becomes a patch of the TrainJob. An
 overlay with a patch of a job that is not converted stays as it is. Then each overlay is built in full on both sides and compared
-(square).
+(overlay_check.py).
 
 A run that is killed while it writes must not leave patches of v1 jobs beside TrainJobs: what a patch did cannot be seen any more
 once the base is converted. So what others build on is written last (`in_order`).

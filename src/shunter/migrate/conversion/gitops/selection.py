@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from shunter.api.meta import Json, annotations_of
-from shunter.migrate.conversion.gitops.square import OURS, Key, KustomizeBuild
+from shunter.migrate.conversion.gitops.overlay_check import OURS, Key, KustomizeBuild
 from shunter.migrate.conversion.source.kustomization import PATCH_FIELDS, Patch, is_v1
 
 PATCH_STAGE = frozenset(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.training.pytorch import MASTER, WORKER
+from shunter.migrate.conversion.commands.rewriting import with_option
 from shunter.migrate.conversion.compat_environment import GLOBAL_INDEX_SOURCE, place_roles, variables_of_v1
 from shunter.migrate.conversion.draft import SUCCESS_OF_RUNTIME, Change, Draft, Group
-from shunter.migrate.conversion.launch.rewriting import with_option
 from shunter.migrate.conversion.rules.pytorch import elastic, launcher, processes, rendezvous_port
 from shunter.migrate.conversion.rules.pytorch.elastic import Nodes
 from shunter.migrate.conversion.rules.pytorch.launcher import LaunchMethod, TrainingContainer

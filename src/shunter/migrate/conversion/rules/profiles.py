@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import NODE
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
+from shunter.migrate.conversion.commands.rewriting import with_torchrun
 from shunter.migrate.conversion.draft import JOB_NAME, SUCCESS_OF_RUNTIME, Draft, Group
-from shunter.migrate.conversion.launch.rewriting import with_torchrun
 from shunter.migrate.conversion.ledger import Target
 from shunter.migrate.conversion.rules.pods.environment import EXPANDS_NOW, are_known, references
 from shunter.migrate.conversion.rules.pytorch.launcher import V1_VARIABLES, training_container

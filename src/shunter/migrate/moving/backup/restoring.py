@@ -15,11 +15,11 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError
 from shunter.migrate.conversion.cleaning import digest
+from shunter.migrate.moving.annotations import SOURCE, mark, suspended_without_queue
 from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
-from shunter.migrate.moving.backup.taking import BY_KIND, listed
-from shunter.migrate.moving.marks import SOURCE, mark, suspended_without_queue
+from shunter.migrate.moving.backup.saving import BY_KIND, listed
 from shunter.migrate.moving.rollback_decisions import RolledBackTrainJob
-from shunter.migrate.moving.runs.marks import is_trial
+from shunter.migrate.moving.runs.trial_labels import is_trial
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import is_suspended, overview
 

@@ -8,7 +8,8 @@ sources.py, mlflow.py, tensorboard.py, reading.py    where metrics come from: `-
 comparison.py      which aspects are equal, within tolerance or different, and the verdict; its exit code:
                    cli/migrate/comparison_output.py
 learning.py        which metrics of two runs are paired; integrity.py: whether processes trained together
-trial.py, converted_trial.py, marks.py    a trial's objects: name, limits, labels; program.py: flags and variables of its program
+trial.py, converted_trial.py, trial_labels.py    a trial's objects: name, limits, labels
+program.py         flags and variables of a trial's program
 headroom.py, outputs.py, refusals.py      refused: no room; outputs that both runs would write
 deploying.py       makes and removes a trial; smoke.py: the stage `smoke`, on the embedded cluster
 

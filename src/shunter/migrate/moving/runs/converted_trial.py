@@ -13,8 +13,8 @@ from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.errors import InputError
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.moving.marks import COMPARED, NOT_SEEN, PLAN
-from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.annotations import COMPARED, NOT_SEEN, PLAN
+from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.trial import Trial, labelled_as_trial
 
 PREFIX = "test-"
@@ -50,7 +50,7 @@ def trial_of_converted(job: SourceObject, objects: Sequence[SourceObject], namin
             "Try the v1 job instead, which is then converted under that name: shunter migrate test JOB.",
         )
     expires = rfc3339(now + timedelta(seconds=naming.deadline_seconds + naming.keep_seconds))
-    annotations = {marks.CHANGES: "{}", marks.EXPIRES: expires}
+    annotations = {trial_labels.CHANGES: "{}", trial_labels.EXPIRES: expires}
     train_job = labelled_as_trial(job.value, annotations)
     metadata, spec = train_job["metadata"], train_job["spec"]
     for annotation in (PLAN, COMPARED, NOT_SEEN):

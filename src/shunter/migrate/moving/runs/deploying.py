@@ -16,8 +16,8 @@ from shunter.api.resources import JOBSETS, NODES, PODS, RESOURCE_QUOTAS, SERVICE
 from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, Forbidden, NotFound
-from shunter.migrate.moving.marks import SOURCE, mark
-from shunter.migrate.moving.runs import headroom, marks
+from shunter.migrate.moving.annotations import SOURCE, mark
+from shunter.migrate.moving.runs import headroom, trial_labels
 from shunter.migrate.moving.runs.trial import Trial
 
 NAMED_AS_TRIAL = (TRAIN_JOBS, TRAINING_RUNTIMES, JOBSETS, SERVICES, VOLCANO_POD_GROUPS, COSCHEDULING_POD_GROUPS)
@@ -82,15 +82,15 @@ async def leftovers(client: Client, namespace: str, now: datetime) -> AsyncItera
     """Expired objects of trials, TrainJobs first; none if they may not be read."""
     for resource in (TRAIN_JOBS, TRAINING_RUNTIMES):
         with contextlib.suppress(Forbidden, NotFound):
-            for obj in (await client.list(resource, namespace, label_selector=f"{marks.TRIAL}=true")).items:
-                if marks.has_expired(obj, now):
+            for obj in (await client.list(resource, namespace, label_selector=f"{trial_labels.TRIAL}=true")).items:
+                if trial_labels.has_expired(obj, now):
                     yield resource, obj
 
 
 async def former(client: Client, trial: Trial) -> Json | None:
     """An earlier trial of the same job with this name, if there is one."""
     job = await client.find(TRAIN_JOBS, trial.name, trial.namespace)
-    is_former = job is not None and marks.is_trial(job) and mark(job, SOURCE) == mark(trial.train_job, SOURCE)
+    is_former = job is not None and trial_labels.is_trial(job) and mark(job, SOURCE) == mark(trial.train_job, SOURCE)
     return job if is_former else None
 
 

@@ -12,7 +12,7 @@ from shunter.api.scheduling.pod_requests import PodRequests, total
 from shunter.jobs.logs.metrics import LogReport
 from shunter.jobs.metrics import Point, Series, finite
 from shunter.jobs.training_pods import pods_by_rank, training_pods
-from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.record import Pod, Run
 from shunter.operator.overview import default_replicas, is_v2, moment, overview, replica_specs
 from shunter.operator.pod_places import is_initializer, place
@@ -33,7 +33,7 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], job
         state=row.state,
         ran=bool(pods) or row.is_finished or has_run(job),
         message=row.message,
-        changed=marks.changes(job),
+        changed=trial_labels.changes(job),
         seed=next((one.seed for one in reports if one.seed), ""),
         started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
         finished=max((time for pod in ranked for time in _ends(pod)), default=row.finished) if row.is_finished else None,

@@ -20,8 +20,8 @@ from shunter.migrate.conversion.input_context import NOTHING, InputContext
 from shunter.migrate.conversion.one_job import Conversion, convert, framework_of
 from shunter.migrate.conversion.reading import read
 from shunter.migrate.conversion.source.objects import SourceObject
-from shunter.migrate.moving.marks import SOURCE
-from shunter.migrate.moving.runs import marks
+from shunter.migrate.moving.annotations import SOURCE
+from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.program import with_argument, with_variable
 from shunter.migrate.options import Options
 from shunter.operator.training.framework import AnyFramework
@@ -80,9 +80,13 @@ def trial_of(
     options = msgspec.structs.replace(options, suffix=trial_options.suffix, elastic_nodes=elastic)
     conversion = convert(changed, options, input_context)
     expires = rfc3339(now + timedelta(seconds=trial_options.deadline_seconds + trial_options.keep_seconds))
-    annotations = {SOURCE: source.title, marks.CHANGES: msgspec.json.encode(changes).decode(), marks.EXPIRES: expires}
+    annotations = {
+        SOURCE: source.title,
+        trial_labels.CHANGES: msgspec.json.encode(changes).decode(),
+        trial_labels.EXPIRES: expires,
+    }
     if uid := source.metadata.get("uid"):
-        annotations[marks.SOURCE_UID] = str(uid)
+        annotations[trial_labels.SOURCE_UID] = str(uid)
     train_job = labelled_as_trial(conversion.train_job, annotations)
     # Results of jobs in a cluster are suspended, so that they do not train beside their originals; a trial should do that.
     train_job["spec"].pop("suspend", None)
@@ -99,7 +103,7 @@ def labelled_as_trial(obj: Json, annotations: dict[str, str]) -> Json:
     """A copy of an object, with the label of trials and these annotations."""
     found: Json = copy.deepcopy(obj)
     metadata = found["metadata"]
-    metadata["labels"] = {**(metadata.get("labels") or {}), marks.TRIAL: "true"}
+    metadata["labels"] = {**(metadata.get("labels") or {}), trial_labels.TRIAL: "true"}
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
     return found
 

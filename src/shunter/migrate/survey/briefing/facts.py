@@ -22,8 +22,8 @@ from shunter.migrate.proof.proving import Proof, proof_of
 from shunter.migrate.proof.stages.runs import RunComparison, with_comparisons
 from shunter.migrate.survey.briefing.masking import masked_manifest
 from shunter.migrate.survey.inventory.classes import JobClass
-from shunter.migrate.survey.inventory.entry import Entry, entry
 from shunter.migrate.survey.inventory.fleet import Fleet, fleet
+from shunter.migrate.survey.inventory.row import Entry, entry
 
 
 class Readiness(msgspec.Struct, frozen=True):

@@ -3,8 +3,8 @@
 classes      the rules that decide: one function a rule
 gpu_hours    what a job has used
 releases     which Trainer its result needs
-entry        one row: small, so that ten thousand fit
-taking       rows from conversions, and page by page from a cluster
+row          one row: small, so that ten thousand fit
+collecting   rows from conversions, and page by page from a cluster
 fleet        all rows together: counts, blockers, GPU-hours
 forms/       the fleet as a table, CSV, JSON, Markdown, HTML
 

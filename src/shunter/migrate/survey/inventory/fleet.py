@@ -12,7 +12,7 @@ from msgspec import Meta
 from shunter.api.grouping import grouped_by
 from shunter.migrate.catalogue import topics
 from shunter.migrate.survey.inventory.classes import CLASSES, JobClass
-from shunter.migrate.survey.inventory.entry import Entry
+from shunter.migrate.survey.inventory.row import Entry
 
 
 class Blocker(NamedTuple):

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shunter.migrate.conversion.launch.python_code import UNPARSABLE, literal_text, syntax_tree
+from shunter.migrate.conversion.commands.python_code import UNPARSABLE, literal_text, syntax_tree
 from shunter.migrate.findings import Topic
 from shunter.migrate.survey.scan.suggested_calls import suggested
 from shunter.migrate.survey.sdk_moves import COUNTERPARTS, counterpart_of

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from shunter.api.meta import Json
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.node.content.expansion import variable_references
+from shunter.migrate.conversion.commands.unread_variables import unread
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.launch.unread_variables import unread
 from shunter.migrate.conversion.ledger import Manifest
 from shunter.migrate.conversion.rules.ssh import AGENT_ENVIRONMENT
 from shunter.migrate.conversion.rules.trainer import IN_THE_RUNTIME, fits

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from shunter.api.late_patterns import late_pattern
+from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.arguments import Spot
-from shunter.migrate.conversion.launch.reads import line_of
-from shunter.migrate.conversion.rules.programs.peers.cluster_answers import CLIENT, may_ask_for_job
+from shunter.migrate.conversion.rules.programs.peers.cluster_results import CLIENT, may_ask_for_job
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import is_of_any_service, made_of
 from shunter.migrate.conversion.rules.programs.peers.peer_services import is_unseen, of_service, own_names
 from shunter.migrate.conversion.rules.programs.peers.peer_texts import VARIABLE, Text, made, read, resolved, value_of

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from shunter.api.meta import Json
+from shunter.migrate.conversion.commands import python_reads, shell_reads
+from shunter.migrate.conversion.commands.python_code import is_python_code
+from shunter.migrate.conversion.commands.reads import OF_HOST_NAME
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch import python_reads, shell_reads
-from shunter.migrate.conversion.launch.python_code import is_python_code
-from shunter.migrate.conversion.launch.reads import OF_HOST_NAME
 from shunter.migrate.conversion.rules.programs.pod_reads import DECIDES
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted, without_comments
 from shunter.operator.training.names import REPLICA_INDEX, REPLICA_TYPE

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from shunter.api.late_patterns import late_pattern
 from shunter.api.trainer.torch_validation import TORCHRUN_ENVIRONMENT
 from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
+from shunter.migrate.conversion.commands import python_code
+from shunter.migrate.conversion.commands.mounted_files import env_sources
+from shunter.migrate.conversion.commands.pod_reads import PodRead, pod_reads, python_texts
+from shunter.migrate.conversion.commands.python_sources import PREFIXES
+from shunter.migrate.conversion.commands.reads import Read
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch import python_code
-from shunter.migrate.conversion.launch.mounted_files import env_sources
-from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads, python_texts
-from shunter.migrate.conversion.launch.python_sources import PREFIXES
-from shunter.migrate.conversion.launch.reads import Read
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, has_any, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path

@@ -14,11 +14,11 @@ from shunter.api.grouping import grouped_by
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.training.mpi import KIND
+from shunter.migrate.conversion.commands.mounted_files import mounted_files, path_in
+from shunter.migrate.conversion.commands.pod_reads import PodRead, pod_reads
+from shunter.migrate.conversion.commands.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, UNREAD, is_for_a_name
+from shunter.migrate.conversion.commands.shell_reads import files_written
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.mounted_files import mounted_files, path_in
-from shunter.migrate.conversion.launch.pod_reads import PodRead, pod_reads
-from shunter.migrate.conversion.launch.reads import HOST_LIST, HOST_NAME, HOSTS_FILE, UNREAD, is_for_a_name
-from shunter.migrate.conversion.launch.shell_reads import files_written
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 from shunter.operator.training.names import REPLICA_INDEX

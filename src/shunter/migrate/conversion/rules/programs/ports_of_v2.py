@@ -12,8 +12,8 @@ from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.training.mpi import WORKER
 from shunter.api.training.pytorch import MASTER
+from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
 from shunter.migrate.conversion.rules.ssh import PORT as SSH_PORT
 from shunter.migrate.findings import Topic

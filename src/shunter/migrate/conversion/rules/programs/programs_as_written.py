@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.launch.nested_programs import NestedProgram, nested_programs
-from shunter.migrate.conversion.launch.python_code import Lines
+from shunter.migrate.conversion.commands.nested_programs import NestedProgram, nested_programs
+from shunter.migrate.conversion.commands.python_code import Lines
 
 _QUOTES = late_pattern(r"[A-Za-z]{0,2}(\"\"\"|\'\'\'|\"|\')")
 _ESCAPED = late_pattern(r"(?:\\[nt\n\\'\"])+")

@@ -11,10 +11,10 @@ import msgspec
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
+from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.pod_reads import words_and_texts
+from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.launch.arguments import Spot
-from shunter.migrate.conversion.launch.pod_reads import words_and_texts
-from shunter.migrate.conversion.launch.reads import line_of
 from shunter.migrate.excerpts import excerpt
 from shunter.migrate.paths import Path
 

@@ -13,12 +13,12 @@ from shunter.api.formats.counts import joined
 from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import MASTER
+from shunter.migrate.conversion.commands import ENTRYPOINT, Launch, Use, understood
+from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.launchers import Started
+from shunter.migrate.conversion.commands.rewriting import is_editable, with_torchrun
+from shunter.migrate.conversion.commands.unread_variables import unread
 from shunter.migrate.conversion.draft import Change, Draft, Group
-from shunter.migrate.conversion.launch import ENTRYPOINT, Launch, Use, understood
-from shunter.migrate.conversion.launch.arguments import Spot
-from shunter.migrate.conversion.launch.launchers import Started
-from shunter.migrate.conversion.launch.rewriting import is_editable, with_torchrun
-from shunter.migrate.conversion.launch.unread_variables import unread
 from shunter.migrate.conversion.rules.pytorch import launcher_topics as topics
 from shunter.migrate.excerpts import command_excerpt, excerpt
 from shunter.migrate.findings import Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving.marks import PLAN, mark
+from shunter.migrate.moving.annotations import PLAN, mark
 from shunter.migrate.moving.planning import NAMED_AS_TRAIN_JOB, name_conflict
 from shunter.migrate.moving.readiness.facts import Facts, Fault
 

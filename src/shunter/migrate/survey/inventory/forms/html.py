@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.migrate.survey.inventory.classes import CLASSES, RULES, JobClass
-from shunter.migrate.survey.inventory.entry import Entry
 from shunter.migrate.survey.inventory.fleet import Fleet, Part
+from shunter.migrate.survey.inventory.row import Entry
 from shunter.migrate.survey.report.page import Html, badge, bars, cards, element, page, table
 
 TONES: dict[JobClass, str] = {

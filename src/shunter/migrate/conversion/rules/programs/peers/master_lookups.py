@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND, MASTER
+from shunter.migrate.conversion.commands.python_reads import ADDRESSES
+from shunter.migrate.conversion.commands.reads import line_of
+from shunter.migrate.conversion.commands.shell_programs import RESOLVES
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.python_reads import ADDRESSES
-from shunter.migrate.conversion.launch.reads import line_of
-from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted, without_comments
 from shunter.migrate.findings import Topic
 

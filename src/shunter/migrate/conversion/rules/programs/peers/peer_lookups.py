@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.training.mpi import KIND
+from shunter.migrate.conversion.commands.python_reads import ALL_ADDRESSES
+from shunter.migrate.conversion.commands.shell_programs import RESOLVES
 from shunter.migrate.conversion.draft import Draft
-from shunter.migrate.conversion.launch.python_reads import ALL_ADDRESSES
-from shunter.migrate.conversion.launch.shell_programs import RESOLVES
 from shunter.migrate.conversion.rules.programs.hosts import is_own_domain
-from shunter.migrate.conversion.rules.programs.peers.answers_in_calls import ASKS_DNS
-from shunter.migrate.conversion.rules.programs.peers.answers_in_javascript import LOOKS_UP
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import Found, is_of_any_service, made_of
 from shunter.migrate.conversion.rules.programs.peers.peer_services import is_unseen, of_service, own_names
 from shunter.migrate.conversion.rules.programs.peers.peer_texts import VARIABLE, Text, made, read, resolved
+from shunter.migrate.conversion.rules.programs.peers.results_in_calls import ASKS_DNS
+from shunter.migrate.conversion.rules.programs.peers.results_in_javascript import LOOKS_UP
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, place, quoted
 from shunter.migrate.findings import Topic
 

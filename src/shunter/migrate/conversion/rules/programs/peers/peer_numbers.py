@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.launch.reads import is_rank
+from shunter.migrate.conversion.commands.reads import is_rank
 
 _COUNT = late_pattern(
     r"(?:^|[_-])(?:world[_-]?size|nnodes|nprocs?|nproc[_-]per[_-]node|np"

@@ -1,0 +1,26 @@
+"""What starts the training in a container: `understood(container)`, read from texts alone.
+
+shell_words, shell, shells    shell text as commands and words, each with its place; `bash -c TEXT`
+arguments             options of a program
+wrappers              programs that start another one: `nohup`, `env`, `uv run`
+launchers, launcher_options    torchrun, accelerate, deepspeed, mpirun, horovodrun, plain python
+mounted_files         scripts in ConfigMaps
+encoded               programs that are written out in base64
+understanding         all of it together
+rewriting             the same command started by torchrun, or with another option
+unread_variables      whether a variable is read by nothing
+
+What programs read of their own pod (host name, rank, variables):
+
+reads, pod_reads      whether a program decides by what it reads, or shows it; all that a container reads
+shell_reads, shell_values, shell_programs, shell_starts    in shell text
+python_reads, python_sources, python_code, python_commands, inline_python, nested_programs    in Python
+mentions              in texts of other languages
+
+Tests: tests/migrate/conversion/commands; what is read of a pod also in tests/scenarios/migrate/pod-reads.
+"""
+
+from shunter.migrate.conversion.commands.launchers import Launcher, Started
+from shunter.migrate.conversion.commands.understanding import ENTRYPOINT, Launch, Use, understood
+
+__all__ = ["ENTRYPOINT", "Launch", "Launcher", "Started", "Use", "understood"]

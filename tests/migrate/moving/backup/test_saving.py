@@ -1,0 +1,121 @@
+"""Backups of a cluster, and restores from them."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from migrate.moving.moves import pytorch_job
+from shunter.api.meta import Json
+from shunter.api.resources import NAMESPACES, SECRETS
+from shunter.api.training.pytorch import PYTORCH_JOBS
+from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.client import Client
+from shunter.migrate.moving.backup.index import Index, read_entry, read_index
+from shunter.migrate.moving.backup.restoring import Choice, decisions, restore
+from shunter.migrate.moving.backup.saving import everything, take
+
+pytestmark = pytest.mark.integration
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@pytest.fixture
+async def namespace(client: Client) -> str:
+    name = f"b-{uuid.uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return name
+
+
+def with_secret(name: str, namespace: str) -> Json:
+    job = pytorch_job(name, namespace, suspend=True)
+    variable = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}}
+    for spec in job["spec"]["pytorchReplicaSpecs"].values():
+        container = {**spec["template"]["spec"]["containers"][0], "env": [variable]}
+        spec["template"] = {"spec": {"containers": [container]}}
+    return job
+
+
+async def taken(client: Client, directory: Path, namespace: str) -> Index:
+    return await take(client, directory, await everything(client, [namespace]), server="here", now=NOW)
+
+
+async def test_what_was_backed_up_can_be_made_again(client: Client, namespace: str, tmp_path: Path) -> None:
+    await client.create(PYTORCH_JOBS, pytorch_job("bert", namespace, suspend=True))
+    directory = tmp_path / "backup"
+    assert await taken(client, directory, namespace) == read_index(directory)
+    await client.delete(PYTORCH_JOBS, "bert", namespace, propagation="Background")
+    [decision] = await decisions(client, directory, read_index(directory), Choice())
+    assert await restore(client, decision) == ""
+    again = await client.get(PYTORCH_JOBS, "bert", namespace)
+    assert again["spec"] == pytorch_job("bert", namespace, suspend=True)["spec"]
+    [unchanged] = await decisions(client, directory, read_index(directory), Choice())
+    assert unchanged.verdict == "unchanged"
+
+
+async def test_a_backup_is_the_same_for_kubectl(client: Client, namespace: str, tmp_path: Path) -> None:
+    job = pytorch_job("bert", namespace, suspend=True)
+    for spec in job["spec"]["pytorchReplicaSpecs"].values():
+        container = {**spec["template"]["spec"]["containers"][0], "args": ["--lr", "1e-3"]}
+        spec["template"] = {"spec": {"containers": [container]}}
+    await client.create(PYTORCH_JOBS, job)
+    [entry] = (await taken(client, tmp_path / "backup", namespace)).objects
+    assert '- "1e-3"\n' in (tmp_path / "backup" / entry.file).read_text()  # without quotes it would be a number there
+    [unchanged] = await decisions(client, tmp_path / "backup", read_index(tmp_path / "backup"), Choice())
+    assert unchanged.verdict == "unchanged"
+
+
+async def test_a_secret_is_named_and_its_value_is_nowhere(client: Client, namespace: str, tmp_path: Path) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub", "namespace": namespace}}
+    await client.create(SECRETS, {**secret, "stringData": {"token": "do-not-tell"}})
+    await client.create(PYTORCH_JOBS, with_secret("bert", namespace))
+    index = await taken(client, tmp_path / "backup", namespace)
+    assert [entry.needs for entry in index.objects] == [("Secret hub",)]
+    text = "".join(path.read_text() for path in (tmp_path / "backup").rglob("*.yaml"))
+    assert "do-not-tell" not in text
+    assert "ZG8tbm90LXRlbGw" not in text
+
+
+async def test_an_object_that_the_server_would_not_take_back_is_written_and_named(
+    client: Client, namespace: str, tmp_path: Path
+) -> None:
+    odd, good = pytorch_job("odd", namespace), pytorch_job("good", namespace)
+    odd["spec"]["noSuchField"] = 1
+    index = await take(client, tmp_path / "backup", [odd, good], server="here", now=NOW)
+    assert index == read_index(tmp_path / "backup")
+    assert [entry.title for entry in index.refused] == [f"PyTorchJob {namespace}/odd"]
+    assert "noSuchField" in index.refused[0].refused
+    assert [read_entry(tmp_path / "backup", entry)["metadata"]["name"] for entry in index.objects] == ["odd", "good"]
+
+
+async def test_a_file_that_was_changed_is_refused(client: Client, namespace: str, tmp_path: Path) -> None:
+    await client.create(PYTORCH_JOBS, pytorch_job("bert", namespace, suspend=True))
+    index = await taken(client, tmp_path / "backup", namespace)
+    file = tmp_path / "backup" / index.objects[0].file
+    file.write_text(file.read_text().replace("trainer:1", "trainer:2"))
+    with pytest.raises(InputError, match="is not what was backed up"):
+        await decisions(client, tmp_path / "backup", index, Choice())
+
+
+async def test_an_index_that_leads_outside_is_refused(client: Client, namespace: str, tmp_path: Path) -> None:
+    await client.create(PYTORCH_JOBS, pytorch_job("bert", namespace, suspend=True))
+    index = await taken(client, tmp_path / "backup", namespace)
+    entry = msgspec.structs.replace(index.objects[0], file="../outside.yaml")
+    with pytest.raises(InputError, match="outside of the backup"):
+        await decisions(client, tmp_path / "backup", msgspec.structs.replace(index, objects=(entry,)), Choice())
+
+
+async def test_a_folder_that_holds_something_is_not_written_to(client: Client, namespace: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(InputError, match="is not empty"):
+        await taken(client, tmp_path, namespace)
+
+
+async def test_a_place_that_cannot_be_written_is_named(client: Client, namespace: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentProblem, match="file/backup: cannot write a backup: File exists"):
+        await taken(client, tmp_path / "file" / "backup", namespace)
