@@ -2,6 +2,7 @@
 classes of volumes.
 
 pod_requests.py    CPU, memory and GPUs that a pod, or a group of pods, asks of nodes
+node_selectors.py  which nodes the terms of a node selector take
 quotas.py          what an object counts for in a ResourceQuota
 storage_classes.py    the class that a claim or a volume names
 podgroups.py       names of PodGroups, by which gang schedulers place pods together

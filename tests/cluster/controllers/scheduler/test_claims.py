@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from shunter.api.core import Node
-from shunter.cluster.controllers.scheduler.claims import PodClaim
-from shunter.cluster.controllers.scheduler.plan import Observed, plan
+from shunter.cluster.controllers.scheduler.claims import PodClaim, mismatches
+from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
-from shunter.cluster.controllers.volumes.views import SELECTED_NODE, Claim, StorageClass
+from shunter.cluster.controllers.volumes.views import SELECTED_NODE, Claim, StorageClass, Volume
 from shunter.kube.controllers.plan import Create, Patch, Plan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -63,3 +63,66 @@ def test_a_claim_that_waits_for_the_pod_is_told_its_node_once() -> None:
     assert isinstance(write, Patch)
     assert write.patch == {"metadata": {"annotations": {SELECTED_NODE: "one"}}}
     assert looked(claimed("Pending", WAITS, annotations={SELECTED_NODE: "one"})).writes == ()
+
+
+STATIC = msgspec.convert(
+    {"metadata": {"name": "s"}, "volumeBindingMode": "WaitForFirstConsumer", "provisioner": "kubernetes.io/no-provisioner"},
+    StorageClass,
+)
+
+
+def volume(name: str, *hosts: str, size: str = "1Gi", phase: str = "Available") -> Volume:
+    """Of the class `s`; on these hosts only, where there are any."""
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": hosts}
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}} if hosts else {}
+    spec = {"capacity": {"storage": size}, "storageClassName": "s", "nodeAffinity": affinity}
+    return msgspec.convert({"metadata": {"name": name}, "spec": spec, "status": {"phase": phase}}, Volume)
+
+
+def waiting(name: str, *volumes: Volume, size: str = "1Gi", phase: str = "Pending") -> PodClaim:
+    spec = {"storageClassName": "s", "resources": {"requests": {"storage": size}}}
+    body = {"metadata": {"name": name, "namespace": "n", "uid": name}, "spec": spec, "status": {"phase": phase}}
+    return PodClaim(name, msgspec.convert(body, Claim), STATIC, volumes)
+
+
+def on(host: str) -> Node:
+    return msgspec.convert({"metadata": {"name": host, "labels": {"kubernetes.io/hostname": host}}}, Node)
+
+
+def test_a_bound_volume_is_mounted_only_where_its_affinity_takes_the_node() -> None:
+    bound = waiting("data", volume("v", "a", "b", phase="Bound"), phase="Bound")
+    assert mismatches([bound], on("a")) == ()
+    assert mismatches([bound], on("c")) == ("node(s) didn't match PersistentVolume's node affinity",)
+    assert mismatches([waiting("data", volume("v"), phase="Bound")], on("c")) == ()
+
+
+def test_a_claim_that_waits_needs_a_volume_that_the_node_can_mount_if_nobody_makes_one() -> None:
+    none = ("node(s) didn't find available persistent volumes to bind",)
+    assert mismatches([waiting("data", volume("v", "a"))], on("a")) == ()
+    assert mismatches([waiting("data", volume("v", "a"))], on("b")) == none
+    assert mismatches([waiting("data", volume("v", size="1Mi"))], on("a")) == none
+    made = waiting("data")._replace(storage_class=msgspec.structs.replace(STATIC, provisioner="example.com/disks"))
+    assert mismatches([made], on("a")) == ()
+
+
+def test_two_claims_of_a_pod_need_two_volumes() -> None:
+    one, two = volume("one"), volume("two", size="5Gi")
+    assert mismatches([waiting("large", one, two, size="5Gi"), waiting("small", one, two)], on("a")) == ()
+    assert mismatches([waiting("first", one), waiting("second", one)], on("a")) != ()
+
+
+@pytest.mark.parametrize("decide", [plan, plan_strictly])
+def test_a_pod_goes_to_the_node_that_can_mount_its_volume_or_says_why_none_can(decide: Any) -> None:
+    metadata = {"name": "p", "namespace": "n", "uid": "p1"}
+    spec = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    pod = msgspec.convert({"metadata": metadata, "spec": spec}, SchedulablePod)
+    bound = waiting("data", volume("v", "b", phase="Bound"), phase="Bound")
+    (binding,) = decide(Observed(pod=pod, nodes=(on("a"), on("b")), claimed=(bound,)), NOW).writes
+    assert isinstance(binding, Create)
+    assert binding.body["target"]["name"] == "b"
+    (refused,) = decide(Observed(pod=pod, nodes=(on("a"), on("c")), claimed=(bound,)), NOW).writes
+    assert isinstance(refused, Patch)
+    assert refused.succeeded is not None
+    assert refused.succeeded.message.startswith(
+        "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity."
+    )

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from shunter.api.core import Node
-from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES
+from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.scheduler.claims import PodClaim
 from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
-from shunter.cluster.controllers.volumes.views import Claim, StorageClass
+from shunter.cluster.controllers.volumes.controller import BY_CLAIM, UNBOUND, by_claim, by_free
+from shunter.cluster.controllers.volumes.views import Claim, StorageClass, Volume
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.manager import Manager
 from shunter.kube.controllers.plan import NOTHING, Create, Failure, Key, Plan
@@ -34,7 +35,8 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
     nodes = manager.informer(NODES, Node)
     claims = manager.informer(PERSISTENT_VOLUME_CLAIMS, Claim)
     classes = manager.informer(STORAGE_CLASSES, StorageClass)
-    volumes = Volumes(claims.store, classes.store)
+    persistent = manager.informer(PERSISTENT_VOLUMES, Volume, indexes={BY_CLAIM: by_claim, UNBOUND: by_free})
+    volumes = Volumes(claims.store, classes.store, persistent.store)
 
     def observe(key: Key) -> Observed | None:
         """The pod, all nodes, and the pod's claims; None for a pod that does not wait for this scheduler."""
@@ -52,7 +54,7 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
     def all_waiting(_: Node) -> Iterable[Key]:
         return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING)]
 
-    def all_claiming(_: StorageClass) -> Iterable[Key]:
+    def all_claiming(_: StorageClass | Volume) -> Iterable[Key]:
         return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING) if pod.claims]
 
     def waiting_for_room(pod: SchedulablePod) -> Iterable[Key]:
@@ -65,7 +67,13 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
             "scheduler",
             StrictScheduler(pods.store, nodes.store, volumes),
             primary=pods,
-            mapped=[(nodes, all_waiting), (pods, waiting_for_room), (claims, claiming), (classes, all_claiming)],
+            mapped=[
+                (nodes, all_waiting),
+                (pods, waiting_for_room),
+                (claims, claiming),
+                (classes, all_claiming),
+                (persistent, all_claiming),
+            ],
             workers=1,
             recorder=recorder,
         )
@@ -74,7 +82,7 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
             "scheduler",
             FunctionReconciler(observe, plan),
             primary=pods,
-            mapped=[(nodes, all_waiting), (claims, claiming), (classes, all_claiming)],
+            mapped=[(nodes, all_waiting), (claims, claiming), (classes, all_claiming), (persistent, all_claiming)],
             workers=16,
             recorder=recorder,
         )
@@ -102,18 +110,28 @@ def by_node(pod: SchedulablePod) -> Iterable[str]:
 
 
 class Volumes(NamedTuple):
-    """What is known of claims and their classes."""
+    """What is known of claims, their classes and their volumes."""
 
     claims: Store[Claim]
     classes: Store[StorageClass]
+    volumes: Store[Volume]
 
     def of(self, pod: SchedulablePod) -> tuple[PodClaim, ...]:
-        """The claims of a pod, and the class of each."""
+        """The claims of a pod, with the class of each and the volume that it has, or those that it may get."""
         return tuple(self._claimed(name, self.claims.get(Key(pod.metadata.namespace, name))) for name in pod.claims)
 
     def _claimed(self, name: str, claim: Claim | None) -> PodClaim:
-        of_class = claim.storage_class if claim is not None else None
-        return PodClaim(name, claim, self.classes.get(Key("", of_class)) if of_class else None)
+        if claim is None:
+            return PodClaim(name, None)
+        of_class = claim.storage_class
+        return PodClaim(name, claim, self.classes.get(Key("", of_class)) if of_class else None, tuple(self._of_claim(claim)))
+
+    def _of_claim(self, claim: Claim) -> Iterable[Volume]:
+        if claim.is_bound:
+            volume = self.volumes.get(Key("", claim.spec.volume_name))
+            return () if volume is None else (volume,)
+        reserved = self.volumes.by_index(BY_CLAIM, str(key_of(claim)))
+        return (*reserved, *self.volumes.by_index(UNBOUND, UNBOUND))
 
 
 class StrictScheduler:

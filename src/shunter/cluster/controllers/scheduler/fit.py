@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from shunter.api.core import Node, Taint
 from shunter.api.meta import Json
+from shunter.api.scheduling.node_selectors import any_holds
 from shunter.api.scheduling.pod_requests import Amounts, requested
-from shunter.api.selectors import requirement_holds
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod, Toleration
 from shunter.cluster.controllers.scheduler.resources import available
 
@@ -107,35 +107,17 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
 def _affine(pod: SchedulablePod, node: Node) -> bool:
     """requiredDuringSchedulingIgnoredDuringExecution: any of its terms must hold."""
     terms = _required_terms(pod)
-    return terms is None or any(_holds(term, node) for term in terms)
+    return terms is None or any_holds(terms, node.metadata.name, node.metadata.labels)
 
 
 def _named(pod: SchedulablePod, node: Node) -> bool:
     """Whether the pod may go to the node as far as it names nodes, as those of DaemonSets do."""
     terms = _required_terms(pod) or []
     by_name = [{"matchFields": term["matchFields"]} for term in terms if term.get("matchFields")]
-    return len(by_name) < len(terms) or not terms or any(_holds(term, node) for term in by_name)
+    return len(by_name) < len(terms) or not terms or any_holds(by_name, node.metadata.name, {})
 
 
 def _required_terms(pod: SchedulablePod) -> list[Json] | None:
     affinity: Json = pod.spec.affinity.get("nodeAffinity") or {}
     required: Json | None = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     return None if required is None else required.get("nodeSelectorTerms") or []
-
-
-def _holds(term: Json, node: Node) -> bool:
-    labels, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
-    if not labels and not fields:
-        return False
-    name = {"metadata.name": node.metadata.name}
-    return all(_matches(rule, node.metadata.labels) for rule in labels) and all(_matches(rule, name) for rule in fields)
-
-
-def _matches(rule: Json, labels: dict[str, str]) -> bool:
-    if rule.get("operator") not in ("Gt", "Lt"):
-        return requirement_holds(rule, labels)
-    try:
-        actual, limit = int(labels[rule["key"]]), int(rule["values"][0])
-    except (KeyError, ValueError, IndexError):
-        return False
-    return actual > limit if rule["operator"] == "Gt" else actual < limit

@@ -40,6 +40,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if kept_back := _blocked_by_claims(observed, now):
         return kept_back
     misfits = {node.metadata.name: misfit for node in nodes if (misfit := fit.admission(observed.pod, node))}
+    misfits = {**_without_volumes(observed, nodes), **misfits}
     for node in nodes:
         if node.metadata.name not in misfits:
             return _placed(observed, node)
@@ -54,10 +55,17 @@ def plan_strictly(observed: Observed, now: datetime) -> Plan:
     rests = {node.metadata.name: available(node, observed.assigned.get(node.metadata.name, ())) for node in nodes}
     for other in sorted(observed.ahead, key=turn):
         _place(other, nodes, rests)
-    node, misfits = _place(observed.pod, nodes, rests)
+    elsewhere = _without_volumes(observed, nodes)
+    node, misfits = _place(observed.pod, [node for node in nodes if node.metadata.name not in elsewhere], rests)
     if node is not None:
         return _placed(observed, node)
-    return _refused(observed.pod, fit.message(misfits), now)
+    return _refused(observed.pod, fit.message({**elsewhere, **misfits}), now)
+
+
+def _without_volumes(observed: Observed, nodes: list[Node]) -> dict[str, NodeMismatch]:
+    """The nodes, by name, that cannot mount the volumes that the pod's claims have or may get."""
+    reasons = {node.metadata.name: claims.mismatches(observed.claimed, node) for node in nodes}
+    return {name: NodeMismatch(found) for name, found in reasons.items() if found}
 
 
 def _blocked_by_claims(observed: Observed, now: datetime) -> Plan | None:

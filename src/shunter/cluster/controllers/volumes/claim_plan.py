@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 import msgspec
@@ -37,6 +38,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     volumes: tuple[Volume, ...] = ()
     storage_class: StorageClass | None = None
     default_class: str = ""
+    node_labels: Mapping[str, str] | None = None
+    """Those of the node that was chosen for the first pod of a claim that waits for one."""
     in_use: bool = False
     """Whether a pod that has a node uses it."""
     directory: str = ""
@@ -50,7 +53,7 @@ def plan(observed: Observed) -> Plan:
         return _released(observed)
     if claim.spec.volume_name:
         return _bound_to(observed, claim.spec.volume_name)
-    volume = best_match(claim, observed.volumes, delayed=_waits_for_consumer(observed))
+    volume = best_match(claim, observed.volumes, delayed=_waits_for_consumer(observed), node_labels=observed.node_labels)
     if volume is not None:
         return _bind(claim, volume)
     if claim.storage_class is None and observed.default_class:

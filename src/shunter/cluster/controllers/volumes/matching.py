@@ -6,20 +6,25 @@ Source: Kubernetes 1.36, component-helpers `storage/volume/pv_helpers.go` (FindM
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from shunter.api.formats.quantity import parse
 from shunter.cluster.controllers.volumes.views import Claim, Volume
 
 
-def best_match(claim: Claim, volumes: Iterable[Volume], *, delayed: bool = False) -> Volume | None:
+def best_match(
+    claim: Claim, volumes: Iterable[Volume], *, delayed: bool = False, node_labels: Mapping[str, str] | None = None
+) -> Volume | None:
     """The volume for a claim that names none: the one whose claimRef names the claim, else a free one; of several the one with
-    the fewest modes and then bytes. A claim whose binding is `delayed` until a pod uses it gets no free one."""
+    the fewest modes and then bytes. A claim whose binding is `delayed` until a pod uses it gets no free one. With `node_labels`
+    the volume is one that a node with these labels can mount."""
     able = [volume for volume in volumes if _is_able(claim, volume)]
     if (reserved := next((volume for volume in able if is_reserved(volume, claim)), None)) is not None:
-        return reserved
+        return reserved if node_labels is None or reserved.is_on(node_labels) else None
     free = [] if delayed else [volume for volume in able if _is_free(volume) and _is_selected(claim, volume)]
+    if node_labels is not None:
+        free = [volume for volume in free if volume.is_on(node_labels)]
     return min(free, key=lambda volume: (len(volume.spec.access_modes), _size(volume), volume.metadata.name), default=None)
 
 

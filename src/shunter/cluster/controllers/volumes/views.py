@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.scheduling.node_selectors import any_holds
 from shunter.api.scheduling.storage_classes import class_named
 from shunter.api.selectors import LabelSelector
 from shunter.cluster.local_path import is_provisioned
@@ -75,6 +78,7 @@ class VolumeSpec(Struct, frozen=True):
     storage_class_name: str = ""
     volume_mode: str = "Filesystem"
     host_path: Json = {}
+    node_affinity: Json = {}
     volume_attributes_class_name: str | None = None
 
 
@@ -95,6 +99,11 @@ class Volume(Struct, frozen=True):
     def storage_class(self) -> str:
         """Empty for a volume without a class."""
         return class_named(self.metadata.annotations, self.spec.storage_class_name) or ""
+
+    def is_on(self, labels: Mapping[str, str]) -> bool:
+        """Whether nodes with these labels can mount it; all can where it does not say which."""
+        required = self.spec.node_affinity.get("required")
+        return required is None or any_holds(required.get("nodeSelectorTerms") or (), "", labels)
 
     @property
     def is_ours(self) -> bool:
