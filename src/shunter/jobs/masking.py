@@ -70,6 +70,11 @@ def masked(text: str, secrets: Collection[str]) -> str:
     return _without_named(_without_forms(text, secrets), _ARGUMENTS)
 
 
+def masked_value(value: str, secrets: Collection[str]) -> str:
+    """The value of one field without credentials: nothing of it if it is one, however short."""
+    return HIDDEN if value in secrets else masked(value, secrets)
+
+
 def masked_log(text: str, secrets: Collection[str]) -> str:
     """Lines of a log, or a command line, without credentials; also masks `token: value`."""
     return _without_named(_without_forms(text, secrets), _LABELS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
@@ -17,7 +16,7 @@ from shunter.api.titles import title_of
 from shunter.errors import ShunterError
 from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.lookup import get_job, jobs_of, resource_of_kind
-from shunter.jobs.masking import credentials, masked
+from shunter.jobs.masking import credentials, masked, masked_value
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.migrate.conversion.emit.job import SEPARATOR
@@ -193,14 +192,9 @@ def _pairs(pods: Comparison | None, known: set[str]) -> Iterator[PodPair]:
 def _difference(one: Difference, known: set[str]) -> str:
     if not one.place:
         return f"{one.verdict}: only in {'v1' if one.v1 else 'v2'}"
-    text = (
-        f"{shown_place(one.place)}: {_value(one.v1)} -> {_value(one.v2)} ({one.verdict}{f': {one.reason}' if one.reason else ''})"
-    )
-    return _short(masked(text, known))
-
-
-def _value(value: Any) -> str:
-    return "nothing" if value is None else str(shown_value(value))
+    before, after = (shown_value(value, lambda text: masked_value(text, known)) for value in (one.v1, one.v2))
+    why = f"{one.verdict}: {one.reason}" if one.reason else one.verdict
+    return _short(f"{shown_place(one.place)}: {before} -> {after} ({masked(why, known)})")
 
 
 def _short(text: str) -> str:

@@ -103,6 +103,19 @@ def test_what_is_changed_in_a_result_is_told(change: Change, message: str) -> No
     assert any(message in one for one in messages), messages
 
 
+@pytest.mark.parametrize("token", ["pl4nt", "pl4nted-v4lue-" * 20], ids=["short", "longer than what is shown"])
+def test_no_finding_shows_a_credential(token: str) -> None:
+    def other_token(train_job: Json, runtime: Json) -> None:
+        train_job["spec"]["trainer"]["env"] = [{"name": "HF_TOKEN", "value": f"{token}-other"}]
+
+    job = pytorch(2)
+    for role in job["spec"]["pytorchReplicaSpecs"].values():
+        role["template"]["spec"]["containers"][0]["env"] = [{"name": "HF_TOKEN", "value": token}]
+    messages = told(job, other_token)
+    assert "env HF_TOKEN of container node is '***' in v1 and '***' in v2" in " ".join(messages)
+    assert not any("pl4nt" in one for one in messages)
+
+
 def test_pods_of_a_role_that_differ_alike_are_told_together() -> None:
     messages = told(pytorch(4), _other_image)
     assert [one.partition(":")[0] for one in messages] == ["Master 0", "Worker 0 to 3"]

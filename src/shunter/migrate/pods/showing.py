@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from shunter.migrate.pods.facts import Place
 
 LONGEST = 120
@@ -25,10 +27,11 @@ def shown_place(place: Place) -> str:
     return " ".join(place)
 
 
-def shown_value(value: object) -> str:
-    """A value, cut when it is long; `nothing` where a side says nothing."""
+def shown_value(value: object, hide: Callable[[str], str] = str) -> str:
+    """A value, cut when it is long; `nothing` where a side says nothing. `hide` masks credentials in the whole of it: half of one
+    that is cut would not be recognized."""
     if value is None:
         return "nothing"
-    text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = hide(" ".join(map(str, value)) if isinstance(value, list) else str(value))
     half = LONGEST // 2 - 3
     return repr(text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}")

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.errors import InputError
+from shunter.jobs.masking import credentials, masked_value
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic
@@ -158,7 +160,7 @@ def _with_mark(value: Any, replica: Replica, mark: str) -> Any:
 
 
 def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference, ...], report: _Reporter) -> Iterator[Finding]:
-    """One finding for all pods of a role that differ in the same place."""
+    """One finding for all pods of a role that differ in the same place. More people read findings than may read the job."""
     reported = (one for one in differences if one.verdict == "unexplained" or one.reason == GENERATED_NAME.id)
     ordered = sorted(reported, key=lambda one: (one.place, one.pair.role))
     for (place, role), group in groupby(ordered, key=lambda one: (one.place, one.pair.role)):
@@ -166,7 +168,10 @@ def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference,
         first, paths = same[0], source_paths(source, both, same[0])
         who = f"{role} {first.pair.number}" if len(same) == 1 else f"{role} {first.pair.number} to {same[-1].pair.number}"
         if place:
-            what = f"{shown_place(place)} is {shown_value(first.v1)} in v1 and {shown_value(first.v2)} in v2."
+            secrets = credentials([source.value, first.pair.v2.pod if first.pair.v2 is not None else {}])
+            hide = partial(masked_value, secrets=secrets)
+            v1, v2 = shown_value(first.v1, hide), shown_value(first.v2, hide)
+            what = f"{shown_place(place)} is {v1} in v1 and {v2} in v2."
         else:
             what = f"{'v2' if first.pair.v2 is None else 'v1'} has no such pod."
         topic = GENERATED_NAME if first.reason == GENERATED_NAME.id else UNEXPLAINED

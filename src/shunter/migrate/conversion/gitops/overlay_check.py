@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
-from shunter.jobs.masking import credentials, masked
+from shunter.jobs.masking import credentials, masked_value
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.emit.files import results, usable
 from shunter.migrate.conversion.one_job import Conversion
@@ -139,4 +139,4 @@ def _differing(left: Json, right: Json) -> str:
 
 
 def _value(value: Any, known: set[str]) -> str:
-    return "nothing" if value is MISSING else masked(shown_value(value), known)
+    return "nothing" if value is MISSING else shown_value(value, lambda text: masked_value(text, known))
