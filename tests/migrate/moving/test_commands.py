@@ -170,6 +170,9 @@ async def test_a_backup_is_restored_suspended_and_refuses_what_differs(migrate: 
     assert (await moves.v1("bert"))["spec"]["runPolicy"]["suspend"] is True
     await moves.client.patch(PYTORCH_JOBS, "other", moves.namespace, {"metadata": {"labels": {"a": "b"}}})
     assert "refuse PyTorchJob" in migrate("restore", directory, "--yes", code=6).stdout
+    elsewhere = migrate("restore", directory, "-n", "elsewhere", "--yes", code=1).stderr
+    assert "holds no objects of namespace elsewhere" in elsewhere
+    assert f"It has those of: {moves.namespace}." in elsewhere
 
 
 async def test_a_job_whose_train_job_runs_is_restored_suspended_even_with_resume(migrate: Migrate, moves: Moves) -> None:
@@ -188,6 +191,13 @@ async def test_a_job_whose_train_job_runs_is_restored_suspended_even_with_resume
     assert "its TrainJob bert-v2 runs, and both would train" in done.stdout
     suspended = {name: (await moves.v1(name))["spec"]["runPolicy"]["suspend"] for name in ("bert", "gpt")}
     assert suspended == {"bert": True, "gpt": False}
+
+    both = str(moves.directory / "both")
+    migrate("backup", both, "-n", moves.namespace)
+    await moves.client.patch(PYTORCH_JOBS, "bert", moves.namespace, {"spec": {"runPolicy": {"suspend": False}}})
+    await moves.client.delete(TRAIN_JOBS, "bert-v2", moves.namespace, propagation="Background")
+    done = migrate("restore", both, "--resume", "--yes")
+    assert f"its PyTorchJob {moves.namespace}/bert runs, and both would train" in done.stdout
 
 
 async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_all_namespaces(

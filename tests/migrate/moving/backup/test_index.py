@@ -88,6 +88,22 @@ def test_a_job_needs_what_its_pods_name_and_nothing_twice() -> None:
     )  # fmt: skip
 
 
+def test_a_train_job_and_a_runtime_need_what_their_pods_name_in_part() -> None:
+    patch = {"containers": [{"name": "node", "volumeMounts": []}], "volumes": [{"name": "c", "configMap": {"name": "code"}}]}
+    spec: Json = {
+        "runtimeRef": {"name": "torch-distributed"},
+        "trainer": {"env": [{"name": "T", "valueFrom": {"secretKeyRef": {"name": "token", "key": "t"}}}]},
+        "initializer": {"model": {"storageUri": "hf://a/b", "secretRef": {"name": "hf"}}},
+        "runtimePatches": [{"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"template": {"spec": patch}}]}}}}],
+    }
+    job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": spec}
+    assert needs_of(job) == ("ClusterTrainingRuntime torch-distributed", "ConfigMap code", "Secret hf", "Secret token")
+    own = {**job, "spec": {"runtimeRef": {"name": "torch", "kind": "TrainingRuntime"}}}
+    assert needs_of(own) == ()
+    runtime = {"kind": "TrainingRuntime", "spec": {"template": {"spec": {"replicatedJobs": [{"template": {"spec": patch}}]}}}}
+    assert needs_of(runtime) == ("ConfigMap code",)
+
+
 @pytest.mark.parametrize(
     ("kind", "conditions", "state"),
     [

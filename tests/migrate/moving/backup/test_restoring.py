@@ -74,3 +74,21 @@ def test_what_becomes_of_an_object(case: tuple[Entry, Json, Json | None, Choice,
 def test_a_job_does_not_run_again_beside_or_after_its_train_job(train_job: Json, verdict: str, why: str) -> None:
     decision = decided(entry("Running"), JOB, None, Choice(resume=True), [train_job])
     assert (decision.verdict, decision.why) == (verdict, why)
+
+
+V1 = pytorch_job("bert", "team")
+ENDED: Json = {**V1, "status": {"conditions": [{"type": "Succeeded", "status": "True"}]}}
+
+
+@pytest.mark.parametrize(
+    ("v1_job", "verdict", "why"),
+    [
+        (SUSPENDED, "create", "it was Running, and runs from the start"),
+        (V1, "create suspended", "its PyTorchJob team/bert runs, and both would train"),
+        (ENDED, "create suspended", "its PyTorchJob team/bert has finished (Succeeded): resumed, it would train again"),
+    ],
+    ids=["a v1 job that waits", "a v1 job that runs", "a v1 job that has finished"],
+)
+def test_a_train_job_does_not_run_again_beside_or_after_its_v1_job(v1_job: Json, verdict: str, why: str) -> None:
+    decision = decided(entry("Running", TRAIN_JOB), TRAIN_JOB, None, Choice(resume=True), [v1_job])
+    assert (decision.verdict, decision.why) == (verdict, why)

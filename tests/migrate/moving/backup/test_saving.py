@@ -15,9 +15,9 @@ from shunter.api.resources import NAMESPACES, SECRETS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
-from shunter.migrate.moving.backup.index import Index, read_entry, read_index
-from shunter.migrate.moving.backup.restoring import Choice, decisions, restore
-from shunter.migrate.moving.backup.saving import everything, take
+from shunter.migrate.moving.backup.index import Entry, Index, read_entry, read_index
+from shunter.migrate.moving.backup.restoring import Choice, Decision, decisions, restore
+from shunter.migrate.moving.backup.saving import BY_KIND, everything, take
 
 pytestmark = pytest.mark.integration
 
@@ -55,6 +55,15 @@ async def test_what_was_backed_up_can_be_made_again(client: Client, namespace: s
     assert again["spec"] == pytorch_job("bert", namespace, suspend=True)["spec"]
     [unchanged] = await decisions(client, directory, read_index(directory), Choice())
     assert unchanged.verdict == "unchanged"
+
+
+async def test_a_kind_without_its_definition_is_named(client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = {**pytorch_job("bert", namespace), "kind": "NoJob"}
+    unserved = PYTORCH_JOBS._replace(kind="NoJob", plural="nojobs")
+    monkeypatch.setitem(BY_KIND, (job["apiVersion"], "NoJob"), unserved)
+    entry = Entry(file="f", sha256="", api_version=job["apiVersion"], kind="NoJob", name="bert", namespace=namespace)
+    why = await restore(client, Decision(entry, "create", "", job))
+    assert why == "the cluster does not serve NoJob (kubeflow.org/v1): create its definition first"
 
 
 async def test_a_backup_is_the_same_for_kubectl(client: Client, namespace: str, tmp_path: Path) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from shunter.api.meta import Json, Struct
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
 from shunter.api.titles import object_title
 from shunter.cluster.node.content.references import references
 from shunter.errors import InputError
 from shunter.migrate.conversion.cleaning import digest_of
 from shunter.migrate.own_files import BACKUP_INDEX
-from shunter.operator.overview import FINISHED_STATES, JOB_RESOURCES, overview, replica_specs
+from shunter.migrate.paths import mappings
+from shunter.operator.overview import FINISHED_STATES, JOB_RESOURCES, overview
 
 FORMAT = 1
 
+_OF_PODS = ("containers", "initContainers", "volumes", "imagePullSecrets")
+_LIKE_CONTAINERS = (("trainer",), ("initializer", "dataset"), ("initializer", "model"))
+"""Where a TrainJob has variables, as containers have."""
 _JOB_KINDS = frozenset((resource.api_version, resource.kind) for resource in JOB_RESOURCES)
 
 
@@ -78,18 +84,31 @@ def state_of(obj: Json) -> str:
 
 
 def needs_of(obj: Json) -> tuple[str, ...]:
-    """ConfigMaps, Secrets, claims and service accounts that a v1 job's pods name, sorted."""
+    """ConfigMaps, Secrets, claims and service accounts that the pods of a job or runtime name, and the ClusterTrainingRuntime of
+    a TrainJob, sorted."""
     found: set[str] = set()
-    for spec in replica_specs(obj).values():
-        pod = (spec.get("template") or {}).get("spec") or {}
-        named = references({"spec": {"containers": [], **pod}})
+    for part in _parts_of_pods(obj):
+        named = references({"spec": {**part, "containers": part.get("containers") or []}})
         found |= {f"ConfigMap {name}" for name in named.config_maps}
         found |= {f"Secret {name}" for name in named.secrets}
-        found |= {f"Secret {secret['name']}" for secret in pod.get("imagePullSecrets") or () if secret.get("name")}
+        found |= {f"Secret {secret['name']}" for secret in part.get("imagePullSecrets") or () if secret.get("name")}
         found |= {f"PersistentVolumeClaim {name}" for name in named.claims}
-        if account := pod.get("serviceAccountName"):
+        if account := part.get("serviceAccountName"):
             found.add(f"ServiceAccount {account}")
+    runtime = (obj.get("spec") or {}).get("runtimeRef") or {}
+    if runtime.get("name") and runtime.get("kind", CLUSTER_TRAINING_RUNTIMES.kind) == CLUSTER_TRAINING_RUNTIMES.kind:
+        found.add(f"{CLUSTER_TRAINING_RUNTIMES.kind} {runtime['name']}")
     return tuple(sorted(found))
+
+
+def _parts_of_pods(obj: Json) -> Iterator[Json]:
+    """The specs of pods in the object, whole or in part, and what a TrainJob has beside them: its trainer and initializers."""
+    for path, part in mappings(obj.get("spec") or {}):
+        if any(isinstance(part.get(field), list) for field in _OF_PODS) or "serviceAccountName" in part:
+            yield part
+        elif path in _LIKE_CONTAINERS:
+            secret = (part.get("secretRef") or {}).get("name")
+            yield {"containers": [part], "imagePullSecrets": [{"name": secret}]}
 
 
 def read_index(directory: Path) -> Index:

@@ -11,9 +11,11 @@ from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS, Resource
+from shunter.api.titles import title_of
+from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError
+from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.annotations import SOURCE, mark, suspended_without_queue
 from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
@@ -44,9 +46,9 @@ class Choice(NamedTuple):
     """Restore finished jobs as well, suspended."""
 
 
-def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, train_jobs: Iterable[Json] = ()) -> Decision:
-    """The decision about an object. `obj` is the backed-up object, `present` the current one of that name, `train_jobs`
-    the TrainJobs created from the job."""
+def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, others: Iterable[Json] = ()) -> Decision:
+    """The decision about an object. `obj` is the backed-up object, `present` the current one of that name, `others` the jobs of
+    the cluster that are the same training: the TrainJobs created from a v1 job, the v1 job of a TrainJob."""
     if present is not None:
         if digest(present) == digest(obj) or (
             is_job(obj) and digest(suspended_without_queue(present)) == digest(suspended_without_queue(obj))
@@ -62,7 +64,7 @@ def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, train
     if entry.is_finished:
         return _suspended(entry, obj, f"it had finished ({entry.state}): resumed, it would run again")
     if choice.resume and not is_suspended(obj):
-        if objection := next(filter(None, map(_objection, train_jobs)), ""):
+        if objection := next(filter(None, map(_objection, others)), ""):
             return _suspended(entry, obj, objection)
         return Decision(entry, "create", f"it was {entry.state or 'there'}, and runs from the start", obj)
     return _suspended(entry, obj, "resume it when it should run")
@@ -79,12 +81,19 @@ async def decisions(client: Client, directory: Path, index: Index, choice: Choic
     file of the backup was changed."""
     namespaces = frozenset(only)
     entries = [entry for entry in index.objects if not namespaces or entry.namespace in namespaces]
+    if unknown := namespaces - {entry.namespace for entry in index.objects}:
+        raise InputError(
+            f"{directory}: holds no objects of namespace {', '.join(sorted(unknown))}.",
+            f"It has those of: {', '.join(sorted({entry.namespace for entry in index.objects})) or 'none'}.",
+        )
     objects = [read_entry(directory, entry) for entry in entries]
     train_jobs = await _converted_train_jobs(client, entries) if choice.resume else {}
-    return [
-        decided(entry, obj, await _present(client, obj), choice, train_jobs.get(entry.title, ()))
-        for entry, obj in zip(entries, objects, strict=True)
-    ]
+    found = []
+    for entry, obj in zip(entries, objects, strict=True):
+        origin = await _v1_job(client, obj) if choice.resume else None
+        others = [*train_jobs.get(entry.title, ()), *([origin] if origin else ())]
+        found.append(decided(entry, obj, await _present(client, obj), choice, others))
+    return found
 
 
 async def restore(client: Client, decision: Decision, *, dry_run: bool = False) -> str:
@@ -96,15 +105,34 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
         await client.create(_resource(decision.body), decision.body, dry_run=dry_run, field_validation="Strict")
     except AlreadyExists:
         return "another object of that name was created in the meantime"
+    except NotFound as error:
+        kind = f"{decision.body['kind']} ({decision.body['apiVersion']})"
+        is_unserved = not error.reason  # a path that the server does not know
+        return f"the cluster does not serve {kind}: create its definition first" if is_unserved else error.message
     except ApiError as error:
         return error.message
     return ""
 
 
-def _objection(train_job: Json) -> str:
-    row = overview(train_job)
-    rolled_back = RolledBackTrainJob(is_finished=row.is_finished, is_running=not row.is_finished and not is_suspended(train_job))
-    return rolled_back.objection(row.name, row.state)
+def _objection(other: Json) -> str:
+    row = overview(other)
+    if other["kind"] == TRAIN_JOBS.kind:
+        rolled_back = RolledBackTrainJob(is_finished=row.is_finished, is_running=not row.is_finished and not is_suspended(other))
+        return rolled_back.objection(row.name, row.state)
+    if row.is_finished:
+        return f"its {title_of(other)} has finished ({row.state}): resumed, it would train again"
+    return "" if is_suspended(other) else f"its {title_of(other)} runs, and both would train"
+
+
+async def _v1_job(client: Client, obj: Json) -> Json | None:
+    """The v1 job that a TrainJob was created from, if it is in the cluster; a trial may run beside it."""
+    kind, _, place = mark(obj, SOURCE).partition(" ")
+    namespace, _, name = place.partition("/")
+    resource = next((one.resource for one in JOB_KINDS if one.resource.kind == kind), None)
+    if obj["kind"] != TRAIN_JOBS.kind or resource is None or is_trial(obj):
+        return None
+    found = await client.find(resource, name, namespace)
+    return found and resource.typed(found)
 
 
 async def _converted_train_jobs(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:
