@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 import json
 import os
 import signal
+import socket
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +146,74 @@ def test_a_cluster_that_goes_away_leaves_rows_with_their_age_and_comes_back(tmp_
         if record is not None:
             os.kill(record.supervisor, signal.SIGCONT)
         cluster.down()
+
+
+class Network:
+    """Between a page and its cluster. Connections that are cut say nothing any more, and new ones either."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = host, port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._whole = threading.Event()
+        self._whole.set()
+        self._dead: set[socket.socket] = set()
+        self._open: set[socket.socket] = set()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        self._whole.clear()
+        self._dead |= self._open
+
+    def mend(self) -> None:
+        """Only for new connections."""
+        self._whole.set()
+
+    def close(self) -> None:
+        self._listener.close()
+        for one in [*self._open]:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(self._target)
+                self._open |= {near, far}
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError), source, sink:
+            while piece := source.recv(65536):
+                self._whole.wait()
+                if source not in self._dead:
+                    sink.sendall(piece)
+
+
+def test_rows_behind_a_network_that_was_cut_are_old_and_those_that_went_meanwhile_go(
+    page_cluster: EmbeddedCluster, page_namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_refresh, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(view_refresh, "ANSWER_SECONDS", 1.0)
+    connection = kubeconfig.load(page_cluster.kubeconfig)
+    network = Network(*connection.address)
+    page_cluster.apply(pytorch_job("goes", page_namespace), pytorch_job("stays", page_namespace))
+    login = LocalLogin(dataclasses.replace(connection, server=f"https://127.0.0.1:{network.port}"))
+    path = f"/api/live?view=jobs&namespace={page_namespace}"
+    try:
+        with running(page_of(page_cluster, login)) as page, page.stream(path, page.cookie()) as stream:
+            rows_of(stream, lambda rows: len(rows.get("jobs", {})) == 2)
+            network.cut()
+            _, gone = next(event for event in stream if is_of_jobs("gone", event))
+            assert gone["isAway"]
+            assert gone["why"].startswith("GET /version: no answer")
+            page_cluster.kubectl("delete", "pytorchjob", "goes", "-n", page_namespace)
+            network.mend()
+            assert next(event for event in stream if lost_rows(event))
+    finally:
+        network.close()
 
 
 def lost_rows(event: tuple[str, Any]) -> bool:

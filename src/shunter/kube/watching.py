@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.cache.watch_events import Change
 from shunter.kube.client import Client
-from shunter.kube.errors import ConnectionProblem, Gone, ServerProblem
+from shunter.kube.errors import ApiError, ConnectionProblem, Gone, ServerProblem
 
 RETRY_SECONDS = 0.5
 SILENCE_TIMEOUT_SECONDS = 60.0
@@ -96,3 +96,24 @@ async def follow(
                 reported_away = isinstance(problem, ConnectionProblem)
                 on_silence(problem)
             await asyncio.sleep(RETRY_SECONDS)
+
+
+async def no_answer(client: Client, seconds: float) -> ConnectionProblem | None:
+    """Why the server has not answered once within so many seconds, or None as soon as it does, whatever its answer is."""
+    problem = ConnectionProblem(f"GET /version: no answer within {seconds:g} s.")
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    # Not one of the requests of which only so many are made at once: those may be what waits.
+                    async with aclosing(client.stream("/version")) as answer:
+                        await anext(answer, b"")
+                except ConnectionProblem as found:
+                    problem = found
+                    await asyncio.sleep(RETRY_SECONDS)
+                except ApiError:
+                    return None
+                else:
+                    return None
+    except TimeoutError:
+        return problem

@@ -17,7 +17,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.access import Request, allowed
 from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, Unauthorized
-from shunter.kube.watching import follow
+from shunter.kube.watching import follow, no_answer
 from shunter.page.freed_memory import return_freed_memory
 from shunter.page.hidden import Refused, hidden
 from shunter.page.live import Table
@@ -38,8 +38,13 @@ MISSING_KIND_SECONDS = 10.0
 RETRY_SECONDS = 5.0
 SILENCE_SECONDS = 75.0
 """A watch without any response for so long is broken."""
+ANSWER_SECONDS = 10.0
+"""The cluster does not answer if it has not done so once for so long, and its rows are said to be old."""
+LOOK_SECONDS = 12.0
+"""How often that is looked at: a connection that a network cut without a word breaks no watch."""
 PROJECTION = "projection"
 REVIEW = "review"
+ANSWERS = "answers"
 
 Scope = tuple[str, str]
 """The name of a watch, and the namespace that it covers; empty: all."""
@@ -91,6 +96,7 @@ class RefreshedView:
             self._run(_reading_key(reading), self._read(reading))
         self._run(PROJECTION, self._project())
         self._run(REVIEW, self._review())
+        self._run(ANSWERS, self._look_for_answers())
 
     def stop(self) -> None:
         """Cancels all tasks, without waiting for them. Listeners of `table` are not notified."""
@@ -146,10 +152,13 @@ class RefreshedView:
         scope = watch.name, namespace
         while True:
             try:
+                known = [uid for uid, of in self._scope_of[watch.name].items() if of == namespace]
                 changes = follow(
                     self._viewer.client,
                     watch.resource,
                     namespace,
+                    # Those that are gone now, after a long break, are reported.
+                    initial=[{"metadata": {"uid": uid}} for uid in known],
                     label_selector=watch.label_selector,
                     field_selector=watch.field_selector,
                     keeps_objects=False,
@@ -225,6 +234,25 @@ class RefreshedView:
         is_away = isinstance(problem, ConnectionProblem)
         self.table.broken(scope, watch.collections, time.time(), problem.message, is_away=is_away)
         self._miss(watch, scope)
+
+    async def _look_for_answers(self) -> None:
+        while True:
+            last = time.time()
+            await asyncio.sleep(LOOK_SECONDS)
+            has_answered = True
+            while (problem := await no_answer(self._viewer.client, ANSWER_SECONDS)) is not None:
+                has_answered = False
+                self.table.broken(ANSWERS, self._collections, last, problem.message)
+            if not has_answered:
+                # The connections of the watches may be dead.
+                for name, namespace in [key for key in self._tasks if isinstance(key, tuple)]:
+                    self._tasks.pop((name, namespace)).cancel()
+                    self._run((name, namespace), self._follow(self._watches[name], namespace))
+                self.table.whole(ANSWERS)
+
+    @property
+    def _collections(self) -> frozenset[str]:
+        return frozenset(name for watch in self._watches.values() for name in watch.collections)
 
     def _miss(self, watch: Watch, scope: Scope) -> None:
         """If it is one of several kinds of jobs, rows of the others are shown without waiting for it."""
@@ -400,8 +428,7 @@ class RefreshedView:
 
     def _fails(self, key: Scope | str, error: BaseException) -> None:
         """An internal error of a task: logged once, and shown on the page for as long as it lasts."""
-        collections = {name for watch in self._watches.values() for name in watch.collections}
-        self.table.broken(key, collections, time.time(), f"internal error: {error!r}", is_away=False)
+        self.table.broken(key, self._collections, time.time(), f"internal error: {error!r}", is_away=False)
         if (key, type(error)) not in self._bugs:
             self._bugs.add((key, type(error)))
             log.error("the page's view fails: %s", key, exc_info=error)
