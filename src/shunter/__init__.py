@@ -1,4 +1,4 @@
-"""Shunter runs, moves and looks after distributed training jobs on Kubernetes.
+"""Shunter runs, migrates and diagnoses distributed training jobs on Kubernetes.
 
 A map of its packages is in docs/architecture.md. Here are what all of them use:
 

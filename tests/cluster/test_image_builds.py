@@ -114,7 +114,7 @@ def test_wrong_input_is_refused(tmp_path: Path, image: str, requirements: list[s
 
 @pytest.mark.integration
 def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="/no/python makes no virtual environment"):
+    with pytest.raises(InputError, match="/no/python cannot create a virtual environment"):
         image_builds.add(tmp_path, IMAGE, ["x"], python="/no/python")
 
 

@@ -114,7 +114,7 @@ def test_who_may_not_give_permissions_away_is_told_so_and_an_administrator_compl
     assert refused.returncode == 3
     assert "ClusterRole shunter-operator" in refused.stderr
     assert "attempting to grant RBAC permissions not currently held" in refused.stderr
-    assert "let an administrator of the cluster install" in refused.stderr
+    assert "ask a cluster administrator to install" in refused.stderr
     completed = cluster.must("shunter install --no-wait")
     assert "created ServiceAccount" not in completed, "the first run did that"
     assert "created Deployment shunter-system/shunter-operator" in completed

@@ -84,7 +84,7 @@ async def test_the_freeze_warns_then_refuses_and_goes_with_a_rollback(kubectl: K
     assert (await moves.apply(warned)).is_complete
     answer = kubectl.until(new, "Warning: Validation failed for ValidatingAdmissionPolicy")
     assert answer.returncode == 0
-    assert "make a TrainJob" in answer.stderr
+    assert "create a TrainJob" in answer.stderr
     denied = msgspec.structs.replace(warned, freeze="deny")
     assert (await moves.apply(denied)).is_complete
     assert kubectl.until(new, "denied request: jobs of kubeflow.org/v1 are being moved").returncode != 0

@@ -87,5 +87,5 @@ def test_an_initializer_that_fails_says_why_where_people_look(cluster: Any, name
     model = {"storageUri": "file:///source/data"}
     cluster.apply(trainjob("fail", namespace, dataset={"storageUri": "file:///source/none"}, model=model))
     cluster.kubectl("wait", "trainjob/fail", "-n", namespace, "--for=condition=Failed", "--timeout=60s", timeout=90)
-    said = "none is not there. Mount the volume that holds it into the initializer's container."
+    said = "none does not exist. Mount the volume that holds it into the initializer's container."
     eventually(lambda: said in cluster.shunter("describe", "fail", "-n", namespace).stdout)

@@ -104,7 +104,7 @@ def test_a_job_that_fails_is_found_understood_and_run_again(
         tab.wait_for_url("**/PyTorchJob/bert-2")
         expect(state(tab)).to_have_text("Failed")
         act(tab, "Delete", "shunter delete pytorchjob/bert-2", "bert-2")
-        expect(tab.get_by_text("This job is gone.")).to_be_visible()
+        expect(tab.get_by_text("This job no longer exists.")).to_be_visible()
 
         tab.goto(f"{page.url}/jobs/{namespace}/PyTorchJob/steady")
         expect(tab.locator(".curve path.line").first).to_be_visible()
@@ -115,7 +115,7 @@ def test_a_job_that_fails_is_found_understood_and_run_again(
         expect(state(tab)).to_have_text("Running")
         expect(tab.locator(".facts")).to_contain_text("3 / 3ranks up")
         act(tab, "Delete", "shunter delete pytorchjob/steady", "steady")
-        expect(tab.get_by_text("This job is gone.")).to_be_visible()
+        expect(tab.get_by_text("This job no longer exists.")).to_be_visible()
     left = cluster.get("pytorchjobs", "-n", namespace)["items"]
     assert [job["metadata"]["name"] for job in left] == ["bert"]
 

@@ -202,7 +202,7 @@ async def test_a_secret_of_somebody_else_is_left_as_it_is(
 
 async def test_configurations_that_are_not_there_are_named(client: Client, replicas: list[Replica]) -> None:
     await client.delete(VALIDATING_WEBHOOKS, "validator.tests")
-    assert "ValidatingWebhookConfiguration validator.tests is not there" in (await replicas[0].look()).problem
+    assert "ValidatingWebhookConfiguration validator.tests does not exist" in (await replicas[0].look()).problem
 
 
 async def live(*replicas: Replica, clock: Clock) -> None:

@@ -144,5 +144,5 @@ def _proof_text(proof: Proof | None) -> str:
         return "nothing holds"
     text = f"{proof.reached}: {STAGES[proof.reached]}"
     if proof.is_refuted:
-        return f"{text}; what is above does not hold"
+        return f"{text}; the next stage does not hold"
     return f"{text}, {UNPROVED}" if proof.unproved else text

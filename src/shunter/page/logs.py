@@ -211,7 +211,7 @@ class _Reading:
     async def _read_all(self) -> None:
         found = list(self._runs.of(await pods_of(self._client, self._job)))
         if not found and not self._request.follow:
-            self._notes.append("No container has started, or their logs went with their pods.")
+            self._notes.append("No container has started, or the logs were deleted with the pods.")
         limit = MOST_CONTAINERS if self._request.follow else len(found)
         if len(found) > limit:
             self._notes.append(

@@ -44,7 +44,7 @@ def test_what_others_wrote_is_not_run_for_ours(tmp_path: Path) -> None:
     (tmp_path / "naive.yaml").write_text(NAIVE)
     done = migrate("validate", "-f", "-", "--against", "naive.yaml", "--smoke", given=JOB, folder=tmp_path)
     assert done.returncode == 1
-    assert "--smoke runs our own conversions" in done.stderr
+    assert "--smoke runs the conversions of this command" in done.stderr
 
 
 def test_a_job_for_which_others_wrote_nothing_stops_no_other(tmp_path: Path) -> None:

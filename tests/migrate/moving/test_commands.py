@@ -220,7 +220,7 @@ async def test_cleanup_leaves_another_job_of_the_name_and_removes_old_trials_of_
     start = lines.index("namespaces:")
     path.write_text("\n".join([*lines[:start], "namespaces: []", *lines[start + 2 :]]))
     done = migrate("cleanup", "--plan", str(path), "--yes")
-    assert f"PyTorchJob {moves.namespace}/bert: another job has that name since the plan was made" in done.stderr
+    assert f"PyTorchJob {moves.namespace}/bert: another job has taken that name since the plan was created" in done.stderr
     assert f"removed TrainJob {moves.namespace}/bert-trial, left over from a trial" in done.stderr
     assert await moves.v1("bert") != {}
     assert await moves.train_job("bert-trial") == {}

@@ -142,7 +142,7 @@ async def test_finalize_and_its_rollback_as_a_user_meets_them(client: Client, se
 
     code, said = migrate("apply", "--finalize", "--yes")
     assert code == 6, said
-    assert "pytorchjobs.kubeflow.org: 1 of its objects are there" in said
+    assert "pytorchjobs.kubeflow.org: 1 of its objects exist" in said
     await client.delete(PYTORCH_JOBS, "bert", "default")
     code, said = migrate("apply", "--finalize", "--yes")
     assert code == 0, said

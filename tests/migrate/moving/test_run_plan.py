@@ -130,7 +130,7 @@ async def test_rollback_leaves_a_train_job_that_is_all_there_is_and_its_runtime(
         previewed = {undo.record.step: (undo.verdict, undo.why) for undo in await moves.preview(plan)}
         undone = {undo.record.step: (undo.verdict, undo.why) for undo, _ in await moves.roll_back(plan)}
         assert undone == previewed
-        left = ("keep", f"PyTorchJob {moves.namespace}/bert is not there: this is all that is left of its training")
+        left = ("keep", f"PyTorchJob {moves.namespace}/bert does not exist: this is all that is left of its training")
         assert undone[f"start TrainJob {moves.namespace}/bert"] == left
         assert undone[f"create TrainJob {moves.namespace}/bert"] == left
         assert [said for step, said in undone.items() if "TrainingRuntime" in step] == [("keep", "TrainJob bert uses it")]

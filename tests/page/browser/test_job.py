@@ -492,7 +492,7 @@ def test_a_job_that_goes_leaves_what_was_known(look: Look, given: Given) -> None
     page = look(BERT).page
     expect(page.locator(".facts")).to_be_visible()
     given.rows["job"] = dict.fromkeys(given.rows["job"], ())
-    expect(page.get_by_text("This job is gone.")).to_be_visible()
+    expect(page.get_by_text("This job no longer exists.")).to_be_visible()
     expect(page.get_by_role("heading", name="bert-large")).to_be_visible()
 
 

@@ -238,7 +238,7 @@ class Journal:
             await self._client.patch(CONFIG_MAPS, name, self.namespace, {"data": data})
         except NotFound as error:
             raise InputError(
-                f"plan: journalNamespace: the cluster has no namespace {self.namespace!r}.", "Name an existing one."
+                f"plan: journalNamespace: the cluster has no namespace {self.namespace!r}.", "Name one that exists."
             ) from error
         except Forbidden as error:
             raise self._not_allowed(error) from error

@@ -250,5 +250,5 @@ def _uid_if_ours(record: Record, present: Json) -> str:
 
 
 def _last_trace(record: Record, origin: Origin) -> str:
-    origin_text = f"{record.job} is not there" if origin == "gone" else f"{record.job} is another job now"
+    origin_text = f"{record.job} does not exist" if origin == "gone" else f"{record.job} is another job now"
     return f"{origin_text}: this is all that is left of its training"

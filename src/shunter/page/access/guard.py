@@ -100,7 +100,7 @@ def refused_host(headers: Mapping[str, str], settings: Settings) -> Refusal | No
     """The refusal of a request with a foreign Host; the first check."""
     if headers.get("host", "").lower() in settings.hosts:
         return None
-    return Refusal(421, "this page is not served under that name.", "Open the address that shunter ui printed.")
+    return Refusal(421, "this page is not served under that host name.", "Open the address that shunter ui printed.")
 
 
 def _is_own_page(headers: Mapping[str, str], site: str, settings: Settings) -> bool:

@@ -40,7 +40,7 @@ async def test_nothing_new_is_stored_while_there_is_little_room_and_all_else_goe
     refused = await api.request("POST", MAPS, config_map("new"))
     assert (refused.code, refused.body["reason"]) == (507, "InsufficientStorage")
     assert refused.body["message"].startswith(f"the disk of {small_disk.path}/state has ")
-    assert "MiB left; below 32 MiB nothing new is stored. Make room on it" in refused.body["message"]
+    assert "MiB left; below 32 MiB nothing new is stored. Free space on it" in refused.body["message"]
     applied = {"kind": "ConfigMap", "apiVersion": "v1", **config_map("new")}
     by_apply = await api.request("PATCH", f"{MAPS}/new?fieldManager=x", applied, "application/apply-patch+yaml")
     assert by_apply.code == 507

@@ -46,7 +46,7 @@ export function Job({ route, onLive }) {
   if (!shown) return html`<${Heading} isHidden=${true}>${name}<//><${Refused} what="job" refusal=${{ status: 404, message: `${kind} ${name} is not in namespace ${namespace}.`, remedy: "", url: "" }} />`;
   const rows = /** @type {import("./wire.js").Rank[]} */ (live.list("ranks"));
   return html`<${Notices} live=${live} />
-    ${job ? null : html`<div class="notice bad" role="status"><b>This job is gone.</b><span>Its last known state is shown.</span></div>`}
+    ${job ? null : html`<div class="notice bad" role="status"><b>This job no longer exists.</b><span>Its last known state is shown.</span></div>`}
     <div class=${live.staleFor("job") > 2 ? "stale" : ""}>
       <header class="head"><div><div class="crumb"><a href="/jobs">Jobs</a> / <a href=${`/jobs?namespace=${encodeURIComponent(namespace)}`}>${namespace}</a></div>
         <${Heading}>${name}<small>${kind}</small><//></div>
