@@ -127,6 +127,34 @@ def test_banned_names_are_recognized() -> None:
     assert _banned_names("told/words", "class Toldness: ...\ndef word(): ...\n") == []
 
 
+WITHOUT_SUBJECT = re.compile(r'"""(?:Those|That of|Of) ')
+
+
+def _without_subject(text: str) -> list[str]:
+    """The public functions and classes of a module, and of its public classes, whose docstrings begin with `Of a pod ...`."""
+    if not WITHOUT_SUBJECT.search(text):
+        return []
+    found, left = [], [*ast.parse(text).body]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            if WITHOUT_SUBJECT.match(f'"""{ast.get_docstring(node) or ""}'):
+                found.append(node.name)
+            left += node.body if isinstance(node, ast.ClassDef) else ()
+    return sorted(found)
+
+
+def test_docstrings_name_what_is_returned_not_only_of_what() -> None:
+    modules = {str(path.relative_to(SOURCE)): path for path in SOURCE.rglob("*.py")}
+    found = {module: _without_subject(path.read_text("utf-8")) for module, path in modules.items()}
+    assert {module: names for module, names in found.items() if names} == {}
+
+
+def test_docstrings_without_their_subject_are_recognized() -> None:
+    text = 'class A:\n    def one(self): """Those of a pod."""\n    def _two(self): """Of a pod."""\ndef three(): """Often."""\n'
+    assert _without_subject(text) == ["one"]
+
+
 def test_no_folder_of_the_source_has_more_than_25_modules() -> None:
     modules = Counter(path.parent for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
     assert {str(folder.relative_to(SOURCE)): count for folder, count in modules.items() if count > 25} == {}

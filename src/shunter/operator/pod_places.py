@@ -80,7 +80,7 @@ class Places:
         """Replicated jobs of a TrainJob that do not train, as the job itself names them: their pods may be gone."""
 
     def of(self, pod: Json) -> Place:
-        """That of one pod."""
+        """The place of one pod."""
         labels = pod["metadata"].get("labels", {})
         if self._is_native:
             role, index = _native_place(labels)
@@ -134,7 +134,7 @@ class Members:
         self._ranks = Ranks(self._places.initializers, map(self._places.of, pods))
 
     def of(self, pod: Json) -> Member:
-        """That of one pod, which is known from now on."""
+        """The role, index and rank of one pod, which is known from now on."""
         found = self._places.of(pod)
         self._ranks.add(found)
         return Member(found.role, found.index, self._ranks.of(found), found.container)

@@ -98,7 +98,7 @@ class StructuralSchema:
         return errors + validate.list_errors(self._root, obj, earlier)
 
     def list_errors(self, obj: Json) -> list[FieldError]:
-        """Those of `structure_errors` about entries of lists that are there twice."""
+        """The errors of `structure_errors` about duplicate list entries."""
         return validate.list_errors(self._root, obj)
 
 

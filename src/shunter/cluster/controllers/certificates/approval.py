@@ -41,7 +41,7 @@ ANY = Right("nodeclient", "Auto approving kubelet client certificate after Subje
 
 
 def rights(request: SigningRequest) -> Sequence[Right]:
-    """Those of which one approves the request: none for requests that people decide on, or have decided. Pure."""
+    """The rights of which one approves the request: none for requests that people decide on, or have decided. Pure."""
     if request.certificate or request.has("Approved") or request.has("Denied") or request.spec.signer_name != KUBELET_CLIENT:
         return ()
     subject = subject_of(request.spec.request)

@@ -20,7 +20,7 @@ _OPTIONAL = ("digital signature", "key encipherment")
 
 
 def client_fault(subject: Subject, usages: Collection[str]) -> str:
-    """Of a client's certificate: for nothing else, whoever it is."""
+    """Why the request is not one of a client's certificate, which serves no other purpose; empty if it is."""
     for usage in usages:
         if usage not in (*_OPTIONAL, "client auth"):
             return f"invalid usage for client certificate: {usage}"
@@ -28,7 +28,7 @@ def client_fault(subject: Subject, usages: Collection[str]) -> str:
 
 
 def kubelet_client_fault(subject: Subject, usages: Collection[str]) -> str:
-    """Of a node's certificate for the API server."""
+    """Why the request is not one of a node's client certificate for the API server; empty if it is."""
     if subject.organizations != _NODES:
         return "subject organization is not system:nodes"
     for names, kind in (
@@ -43,7 +43,7 @@ def kubelet_client_fault(subject: Subject, usages: Collection[str]) -> str:
 
 
 def kubelet_serving_fault(subject: Subject, usages: Collection[str]) -> str:
-    """Of the certificate that a node serves with."""
+    """Why the request is not one of a node's serving certificate; empty if it is."""
     if subject.organizations != _NODES:
         return "subject organization is not system:nodes"
     if not (subject.dns_names or subject.addresses):

@@ -29,7 +29,7 @@ class SigningRequest(Struct, frozen=True):
 
     @property
     def conditions(self) -> Sequence[Json]:
-        """Those of its status."""
+        """The conditions of its status."""
         return self.status.get("conditions") or ()
 
     @property

@@ -34,7 +34,8 @@ _CERTIFICATE_FIELD = "status.certificate"
 
 
 def request_errors(request: Json, old: Json | None) -> list[FieldError]:
-    """Of a write that neither decides nor signs: nothing of spec and status changes by it."""
+    """The errors of a write that neither decides nor signs. An update changes nothing of spec and status, so only a create is
+    checked."""
     return spec_errors(request["spec"]) if old is None else []
 
 
@@ -85,7 +86,7 @@ def _first_faults(field: str, value: str, labels: Sequence[tuple[str, list[str]]
 
 
 def status_errors(request: Json, old: Json | None) -> list[FieldError]:
-    """Of a write of the status, which may set the certificate but decides nothing."""
+    """The errors of a write of the status, which may set the certificate but decides nothing."""
     assert old is not None, "a status is of something that is there"
     errors = _condition_errors(_conditions(request))
     before, after = _certificate(old), _certificate(request)
@@ -102,7 +103,7 @@ def status_errors(request: Json, old: Json | None) -> list[FieldError]:
 
 
 def approval_errors(request: Json, old: Json | None) -> list[FieldError]:
-    """Of a write of the approval, which changes conditions only."""
+    """The errors of a write of the approval, which changes conditions only."""
     assert old is not None, "an approval is of something that is there"
     return _condition_errors(_conditions(request)) + _removed(request, old)
 
