@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from page.browser import samples
 from page.browser.chromium import Tab
 from page.browser.given import Given
+from shunter.page.wire import NodeRow
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
@@ -68,11 +69,12 @@ def test_no_view_is_wider_than_the_narrowest_window(look: Look, given: Given) ->
     """A desktop's at a zoom of 400 %, with names as long as they may be."""
     long = {"name": "resnet-" * 36, "namespace": "n" * 63}
     given.rows["jobs"] = {"jobs": [msgspec.structs.replace(row, **long) for row in samples.first_jobs(2e9)]}
-    given.rows["job"] = samples.job(8, **long)
+    given.rows["job"] = samples.job(8, None, **long)
     cluster = samples.cluster()
+    nodes = [node for node in cluster["nodes"] if isinstance(node, NodeRow)]
     given.rows["cluster"] = {
         **cluster,
-        "nodes": [msgspec.structs.replace(node, name=f"{long['name']}-{node.name}") for node in cluster["nodes"]],
+        "nodes": [msgspec.structs.replace(node, name=f"{long['name']}-{node.name}") for node in nodes],
         "waiting": [msgspec.structs.replace(row, **long) for row in cluster["waiting"]],
         "queues": [msgspec.structs.replace(row, **long) for row in cluster["queues"]],
     }
