@@ -10,6 +10,7 @@ import pytest
 from doctor.evidences import ended, failed, group_pod, log, pod, runs, seen, traceback, train_job, v1
 from doctor.rule_cases import CUDA, DENIED, RESET, UNKNOWN
 from job_evidence import NOW, v1_pod, v2_job
+from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Log
 from shunter.doctor.places import places, processes, rank_count
@@ -58,6 +59,7 @@ def test_how_many_ranks_torchrun_starts_in_a_pod(container: Json, count: int) ->
     assert processes(pod(0, container=container)) == count
 
 
+FAILED_STATUS = {"conditions": [{"type": "Failed", "status": "True", "reason": "x", "message": "y"}]}
 FIRST, LAST = (0, 1), (1, 0)
 """The places of launcher and node in a JobSet. In that of the runtime deepspeed-distributed the launcher is the last."""
 BOTH, NODE_ALONE = ("j-node-0-0", "j-launcher-0-0"), ("j-node-0-0",)
@@ -166,6 +168,20 @@ def test_a_launcher_that_fails_is_named_as_what_it_is(text: str, code: int, id: 
     assert (report.verdicts[0].id, report.verdicts[0].ranks) == (id, ())
     assert report.verdicts[0].cause.startswith(who)
     assert "no rank" not in "\n".join(report_lines(report))
+
+
+def test_a_rank_leads_to_the_log_of_its_pod_as_the_command_does() -> None:
+    """torchrun starts 8 in each: the page shows rank 99 by the number of its pod, too."""
+    spec = {"containers": [{"name": "pytorch", "command": ["torchrun", "--nproc-per-node=8", "t.py"]}]}
+    pods = [v1_pod("worker", at, spec=spec, **ended(1)) for at in range(13)]
+    lines = Log(pod="j-worker-11", container="pytorch", text=log(0, f"[rank99]: {traceback('ValueError: no data')}").text)
+    evidence = failed(*pods, logs=(lines,), job=v1("PyTorchJob", Master=1, Worker=13) | {"status": FAILED_STATUS})
+    case = Case(evidence, evidence.at)
+    verdict = diagnose(evidence, evidence.at).verdicts[0]
+    assert 99 in verdict.ranks
+    assert case.log_ranks[99] == 12
+    assert verdict.remedy.endswith("--rank 12")
+    assert (case.log_ranks[8], case.log_ranks.get(3)) == (1, None)
 
 
 def test_the_command_for_a_log_names_the_pod_whose_log_it_is() -> None:

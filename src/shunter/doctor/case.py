@@ -85,6 +85,13 @@ class Case:
         """The ranks of the pods that were read, sorted: fewer than the world size where pods are missing."""
         return tuple(sorted({rank for ranks in self.ranks.values() for rank in ranks}))
 
+    @cached_property
+    def log_ranks(self) -> dict[int, int]:
+        """For each rank the number of its pod, by which `shunter logs --rank` and the page show its log: of 8 ranks a pod, that
+        of rank 99 is 12. Only of pods that exist."""
+        numbers = ((self.members.of(pod).rank, self.ranks.get(pod["metadata"]["name"], ())) for pod in self.pods)
+        return {rank: number for number, ranks in numbers if number is not None for rank in ranks}
+
     def ranks_of(self, pods: Iterable[str]) -> tuple[int, ...]:
         """The ranks of the pods of these names, sorted, each once; a pod without a rank adds none."""
         return tuple(sorted({rank for pod in pods for rank in self.ranks.get(pod, ())}))

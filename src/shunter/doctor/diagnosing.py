@@ -49,8 +49,13 @@ def diagnose(evidence: Evidence, now: datetime, rules: Sequence[Rule] = RULES) -
 
 def diagnose_from_api(job: Json, evidence: causes.Evidence, now: datetime) -> Report:
     """The diagnosis from what `jobs.evidence` reads, without logs. For `describe`, `jobs` and `run`."""
+    return diagnose(evidence_from_api(job, evidence, now), now)
+
+
+def evidence_from_api(job: Json, evidence: causes.Evidence, now: datetime) -> Evidence:
+    """What `jobs.evidence` reads as the doctor's evidence, without logs."""
     missing = tuple(Missing(what=kind, why="it could not be listed") for kind in evidence.unread)
-    given = Evidence(
+    return Evidence(
         job=job,
         at=now,
         pods=tuple(evidence.pods),
@@ -63,7 +68,6 @@ def diagnose_from_api(job: Json, evidence: causes.Evidence, now: datetime) -> Re
             *(Missing(what=what, why="not asked for", is_refused=False) for what in ("persistentvolumeclaims", "logs")),
         ),
     )
-    return diagnose(given, now)
 
 
 def _is_explained(rule: Rule, verdict: Verdict, explained: Mapping[str, set[str]], again: set[str]) -> bool:

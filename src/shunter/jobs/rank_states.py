@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from shunter.api.meta import Json, Struct
@@ -10,10 +10,10 @@ from shunter.api.rank_failures import RankFailure
 from shunter.jobs.description import phase
 from shunter.jobs.failure_record import failure_record, last_to_fail
 from shunter.jobs.pods_up import requested_ranks
-from shunter.jobs.training_pods import pods_by_rank
+from shunter.jobs.training_pods import made, pods_by_rank
 from shunter.operator.diagnosis import faults, unschedulable
 from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state
-from shunter.operator.pod_places import first_ranks, place, recorded_rank
+from shunter.operator.pod_places import Members, first_ranks, place, recorded_rank
 from shunter.operator.rank_failures import fault
 
 State = Literal["Failed", "Restarting", "Waiting", "Running", "Suspended", "Succeeded", "Gone"]
@@ -30,7 +30,7 @@ class RankState(Struct, frozen=True):
     """Why it does not run: `OOMKilled, exit code 137 (SIGKILL)`, `ImagePullBackOff`, `no pod`. Empty if it runs or has
     succeeded."""
     restarts: int = 0
-    """Restarts of its containers, and pods of this rank that failed before this one, as far as the job's record has them."""
+    """Restarts of its containers, and pods of this rank before this one, as far as the job's record has them or they exist."""
     last_failure: str = ""
     """How it ended last, if it ever failed."""
     label: str = ""
@@ -43,17 +43,29 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
     runtime), and of further ones that have a pod. `pods` are the job's own."""
     by_rank = pods_by_rank(job, pods)
     first = first_ranks((rank, place(job, pod)) for rank, pod in by_rank.items())
-    states, number = RankStates(job, first), requested_ranks(job, jobset)
+    members = Members(job, pods)
+    replaced = replaced_pods((members.of(pod).rank, pod) for pod in pods)
+    states, number = RankStates(job, first, replaced), requested_ranks(job, jobset)
     count = max(1 if number is None else number, *(rank + 1 for rank in by_rank), 0)
     return [states.of(rank, by_rank.get(rank)) for rank in range(count)]
+
+
+def replaced_pods(ranked: Iterable[tuple[int | None, Json]]) -> dict[int, set[str]]:
+    """The uids of pods that still exist although another took their place, by rank."""
+    found: dict[int, list[str]] = {}
+    for rank, pod in sorted(ranked, key=lambda one: made(one[1])):
+        if rank is not None:
+            found.setdefault(rank, []).append(str(pod["metadata"].get("uid", "")))
+    return {rank: {*uids[:-1]} for rank, uids in found.items() if len(uids) > 1}
 
 
 class RankStates:
     """The states of the ranks of a job, one at a time: a watcher of a thousand pods needs only that of the changed one."""
 
-    def __init__(self, job: Json, first: Mapping[str, int]) -> None:
-        """`first` are the `first_ranks` of the job's pods."""
+    def __init__(self, job: Json, first: Mapping[str, int], replaced: Mapping[int, Collection[str]]) -> None:
+        """`first` are the `first_ranks` of the job's pods, `replaced` its `replaced_pods`."""
         self._job = job
+        self._replaced = replaced
         record = failure_record(job)
         self._failed: dict[int, list[RankFailure]] = {}
         self._last_failed: set[int] = set()
@@ -81,7 +93,9 @@ class RankStates:
             rank=rank,
             state=state,
             reason=reason,
-            restarts=in_place + sum(one.pod_uid != uid for one in failures),
+            restarts=in_place
+            + sum(one.pod_uid != uid for one in failures)
+            + len({*self._replaced.get(rank, ())} - {one.pod_uid for one in failures}),
             last_failure=found or last,
             label=place(self._job, pod).label,
             pod=name,

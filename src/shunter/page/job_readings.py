@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
+from shunter.doctor.case import Case
 from shunter.doctor.collecting import POD_METRICS, api_evidence
-from shunter.doctor.diagnosing import diagnose, diagnose_from_api
+from shunter.doctor.diagnosing import diagnose, evidence_from_api
 from shunter.doctor.verdicts import Report
 from shunter.jobs.description import events_about
 from shunter.jobs.evidence import completed
@@ -57,6 +58,8 @@ class Diagnosis(NamedTuple):
     report: Report | None = None
     unread: tuple[str, ...] = ()
     """Kinds that could not be read."""
+    log_ranks: Mapping[int, int] = {}
+    """`Case.log_ranks` of the report."""
     state: str = ""
     """The state of the job at that time; the diagnosis is not shown in another. Empty: there is none yet."""
 
@@ -92,14 +95,15 @@ class Diagnosing:
         if not is_finished(job) and not is_well:
             evidence = await completed(client, job, evidence)
         why, remedy = await _why(client, job, evidence)
-        report, now = self._last.report if self._last.state == current else None, time.monotonic()
+        report, log_ranks = (self._last.report, self._last.log_ranks) if self._last.state == current else (None, {})
+        now = time.monotonic()
         pause = ALL_UP_SECONDS if is_well else max(DIAGNOSIS_SECONDS, PAUSE_FACTOR * self._took)
         if now - self._diagnosed >= (STATE_CHANGE_SECONDS if state != self._state else pause):
             self._diagnosed, self._state = now, state
-            report = await _report(client, job, evidence, events, is_well=is_well)
+            report, log_ranks = await _report(client, job, evidence, events, is_well=is_well)
             self._took = time.monotonic() - now
         self._version = version
-        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), current)
+        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), log_ranks, current)
         self._last = found if found != self._last else self._last
         return self._last
 
@@ -129,15 +133,16 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
 
 async def _report(
     client: Client, job: Json, evidence: Evidence, events: Sequence[Json] | None, *, is_well: bool
-) -> Report | None:
+) -> tuple[Report | None, Mapping[int, int]]:
     """The doctor's report from API objects and logs; for a large job whose ranks are all up from the given evidence only. None
-    for a succeeded job."""
+    for a succeeded job. With its `Case.log_ranks`."""
     if job_state(job) == "Succeeded":
-        return None
+        return None, {}
     if is_well and len(evidence.pods) > MOST_LOGS:
-        return await asyncio.to_thread(diagnose_from_api, job, evidence, datetime.now(UTC))
-    found = await api_evidence(client, job, reads_secrets=False, most_logs=MOST_FAILED_LOGS, events=events)
-    return await asyncio.to_thread(diagnose, found, found.at)
+        found = evidence_from_api(job, evidence, datetime.now(UTC))
+    else:
+        found = await api_evidence(client, job, reads_secrets=False, most_logs=MOST_FAILED_LOGS, events=events)
+    return await asyncio.to_thread(lambda: (diagnose(found, found.at), Case(found, found.at).log_ranks))
 
 
 async def usage(client: Client, job: Json, pods: Sequence[Json]) -> dict[str, Usage] | None:

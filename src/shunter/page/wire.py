@@ -200,7 +200,8 @@ class EvidenceLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
     source: str
     text: str
-    rank: int | None = None
+    log_rank: int | None = None
+    """The `Rank.rank` whose log has it: that of a pod, which may hold several of the ranks that a verdict names."""
 
 
 class VerdictRow(Row, frozen=True, kw_only=True):
@@ -210,6 +211,9 @@ class VerdictRow(Row, frozen=True, kw_only=True):
     cause: str
     confidence: str
     ranks: tuple[int, ...] = ()
+    """Of processes."""
+    log_rank: int | None = None
+    """The `Rank.rank` of the first of them; None if its pod is gone."""
     evidence: tuple[EvidenceLine, ...] = ()
     remedy: str = ""
 

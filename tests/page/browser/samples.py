@@ -175,9 +175,10 @@ def job(total: int, now: float | None = None, **changed: Any) -> dict[str, list[
         cause="Rank 3 used 15.9 of 16.0 GiB; the others wait for it in all_reduce.",
         confidence="certain",
         ranks=(3,),
+        log_rank=3,
         evidence=(
-            wire.EvidenceLine(source="pod status", text="OOMKilled, exit code 137", rank=3),
-            wire.EvidenceLine(source="log", text="RuntimeError: out of memory", rank=3),
+            wire.EvidenceLine(source="pod status", text="OOMKilled, exit code 137", log_rank=3),
+            wire.EvidenceLine(source="log", text="RuntimeError: out of memory", log_rank=3),
         ),
         remedy="Give the ranks more memory (resources.limits.memory), or make the batch smaller.",
     )

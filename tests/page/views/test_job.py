@@ -466,6 +466,9 @@ def test_the_headline_is_what_was_diagnosed_of_this_job_and_no_other() -> None:
     assert (head(rows).why, head(rows).remedy) == ("rank 1 was killed", "Give it more.")
     (row,) = rows["verdicts"]
     assert row.evidence[0].text == "step 3 killed"  # type: ignore[attr-defined]
+    assert (row.log_rank, row.evidence[0].log_rank) == (None, None)  # type: ignore[attr-defined]
+    (row,) = view_of(job).rows(observed(job, [], diagnosis=found._replace(log_ranks={1: 0})), NOW)["verdicts"]
+    assert (row.log_rank, row.evidence[0].log_rank) == (0, 0)  # type: ignore[attr-defined]
     for passed in (found._replace(uid="an earlier one"), found._replace(state="Running")):
         other = view_of(job).rows(observed(job, [], diagnosis=passed), NOW)
         assert (head(other).why, other["verdicts"]) == ("", [])

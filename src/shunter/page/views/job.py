@@ -148,7 +148,7 @@ class JobView:
         return {
             "job": (job_detail(with_why(row, diagnosis.why, diagnosis.remedy), job, context),),
             "ranks": self._ranks.measured(ranks, pace, used, differing),
-            "verdicts": self._once("verdicts", diagnosis, lambda: verdict_rows(diagnosis.report)),
+            "verdicts": self._once("verdicts", diagnosis, lambda: verdict_rows(diagnosis.report, diagnosis.log_ranks)),
             "timeline": self._timeline(observed, job),
             "series": self._once("series", logged, lambda: series_rows(logged.reported, logged.by_rank)),
             "checkpoints": self._checkpoints(observed, job, logged),

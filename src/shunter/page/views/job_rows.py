@@ -24,15 +24,15 @@ MOST_METRICS = 4
 MOST_CHECKPOINTS = 50
 
 
-def verdict_rows(report: Report | None) -> list[VerdictRow]:
-    """In the order of the report: certain verdicts first."""
+def verdict_rows(report: Report | None, log_ranks: Mapping[int, int]) -> list[VerdictRow]:
+    """In the order of the report: certain verdicts first. `log_ranks` are those of the doctor's case."""
     found = []
     for verdict in report.verdicts if report is not None else ():
         evidence = [
             EvidenceLine(
                 source=one.source,
                 text=shortened(visible(one.text), LONGEST_EVIDENCE),
-                rank=one.rank,
+                log_rank=log_ranks.get(one.rank) if one.rank is not None else None,
             )
             for one in _distinct(verdict.evidence)[:MOST_EVIDENCE]
         ]
@@ -43,6 +43,7 @@ def verdict_rows(report: Report | None) -> list[VerdictRow]:
                 cause=visible(verdict.cause),
                 confidence=verdict.confidence,
                 ranks=verdict.ranks,
+                log_rank=next((log_ranks[rank] for rank in verdict.ranks if rank in log_ranks), None),
                 evidence=tuple(evidence),
                 remedy=visible(verdict.remedy),
             )

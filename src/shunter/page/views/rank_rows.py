@@ -19,7 +19,7 @@ from shunter.doctor.places import NPROC_VARIABLE
 from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import PodUp, pod_up, up_of
-from shunter.jobs.rank_states import RankState, RankStates, state_of_pod
+from shunter.jobs.rank_states import RankState, RankStates, replaced_pods, state_of_pod
 from shunter.jobs.training_pods import made, training_container
 from shunter.operator.overview import is_pod_of, is_suspended, job_state, replica_specs
 from shunter.operator.pod_places import Place, Places, Ranks, first_ranks, place
@@ -79,6 +79,7 @@ class RankRows:
         self._own: list[str] = []
         self._uid_of: dict[int, str] = {}
         self._first: dict[str, int] = {}
+        self._replaced: dict[int, set[str]] = {}
         self._others: list[str] = []
         self._initializers: frozenset[str] = frozenset()
         self._projected: dict[str, tuple[PodState, RankState | None, Rank]] = {}
@@ -88,7 +89,7 @@ class RankRows:
     def project(self, job: Json, kept: Mapping[str, KeptPod], wanted: int) -> list[Rank]:
         """A row for each rank that the job requests, for each pod of a higher rank, and, last, for pods that do not train."""
         self._update(job, kept)
-        rule = RankStates(job, self._first)
+        rule = RankStates(job, self._first, self._replaced)
         rows, states = list[Rank](), list[RankState]()
         projected = dict[str, tuple[PodState, RankState | None, Rank]]()
         for rank in range(max([wanted, *(number + 1 for number in self._uid_of)])):
@@ -161,8 +162,9 @@ class RankRows:
             self._uid_of = {rank: uid for uid in uids if (rank := ranks.of(own[uid].place)) is not None}
             self._others = [uid for uid, one in own.items() if not one.place.trains]
             first = first_ranks((rank, own[uid].place) for rank, uid in self._uid_of.items())
-            if first != self._first:
-                self._first, self._projected, self._missing = first, {}, {}
+            replaced = replaced_pods((ranks.of(one.place), one.kept.object) for one in own.values())
+            if (first, replaced) != (self._first, self._replaced):
+                self._first, self._replaced, self._projected, self._missing = first, replaced, {}, {}
 
     def _row(self, job: Json, rule: RankStates, uid: str, rank: int | None) -> tuple[PodState, RankState | None, Rank]:
         """The row of a pod; the same as before if neither the pod nor its rank has changed."""

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from shunter.api.meta import Json
 from shunter.jobs.logs.metrics import log_report
+from shunter.jobs.rank_states import rank_states
 from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.integrity import grouping
 from shunter.migrate.moving.runs.observation import observed
@@ -65,8 +68,20 @@ def test_initializers_do_not_train() -> None:
 
 def test_a_pod_that_took_anothers_place_counts_as_a_restart() -> None:
     pods = [v2_pod("node", 0, 0, 0, created=1, restarts=2), v2_pod("node", 0, 0, 0, created=9, restarts=1)]
+    pods[0]["metadata"]["uid"] = "before"
     run = observed(train_job(1), pods, {})
     assert run.pods == (Pod(label="node-0", rank=0, restarts=2, requests={"cpu": "2"}),)
+
+
+@pytest.mark.parametrize("there", [0, 1])
+def test_a_pod_that_failed_and_was_deleted_counts_as_a_restart_as_top_and_page_say(there: int) -> None:
+    """The job's record has it; of two that failed one may still be there, and counts once."""
+    pods = [v2_pod("node", 0, 0, 0, created=at) for at in (1, 5, 9)][2 - there :]
+    for pod in pods:
+        pod["metadata"]["uid"] = pod["metadata"]["name"]
+    last = [{"rank": 0, "pod": f"bert-node-0-0-x{at}", "podUID": f"bert-node-0-0-x{at}", "exitCode": 1} for at in (1, 5)]
+    job = train_job(1, status={**COMPLETE, "rankFailures": {"count": 2, "last": last}})
+    assert [pod.restarts for pod in observed(job, pods, {}).pods] == [state.restarts for state in rank_states(job, pods)] == [2]
 
 
 def test_times_are_those_of_the_pods_that_train() -> None:

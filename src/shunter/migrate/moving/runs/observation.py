@@ -11,11 +11,12 @@ from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import PodRequests, total
 from shunter.jobs.logs.metrics import LogReport
 from shunter.jobs.metrics import Point, Series, finite
+from shunter.jobs.rank_states import rank_states
 from shunter.jobs.training_pods import pods_by_rank, training_pods
 from shunter.migrate.moving.runs import trial_labels
 from shunter.migrate.moving.runs.record import Pod, Run
 from shunter.operator.overview import default_replicas, is_v2, moment, overview, replica_specs
-from shunter.operator.pod_places import is_initializer, place
+from shunter.operator.pod_places import is_initializer
 from shunter.operator.training_progress import reported_metrics
 
 
@@ -38,7 +39,7 @@ def observed(job: Json, pods: Sequence[Json], logs: Mapping[str, LogReport], job
         started=min((time for pod in pods if (time := moment(pod.get("status", {}).get("startTime")))), default=None),
         finished=max((time for pod in ranked for time in _ends(pod)), default=row.finished) if row.is_finished else None,
         first_step=min((one.first_step for one in reports if one.first_step), default=None),
-        pods=tuple(_pod(job, pods, pod, rank) for rank, pod in pods_by_rank(job, pods).items()),
+        pods=_pods(job, pods),
         gone=max((len(planned) or row.ranks) - len(ranked), 0) if row.is_finished else 0,
         planned=planned,
         processes=tuple(process for one in reports for process in one.processes),
@@ -65,11 +66,13 @@ def _templates(job: Json, jobset: Json | None) -> Iterator[Json]:
         yield from [replica.get("template") or {}] * int(replica.get("replicas", default_replicas(job["kind"], role)))
 
 
-def _pod(job: Json, pods: Sequence[Json], pod: Json, rank: int) -> Pod:
-    name = place(job, pod).label
-    former = sum(place(job, other).label == name for other in pods) - 1
-    restarts = sum(int(status.get("restartCount", 0)) for status in pod.get("status", {}).get("containerStatuses", []))
-    return Pod(label=name, rank=rank, restarts=restarts + former, requests=_requests(pod))
+def _pods(job: Json, pods: Sequence[Json]) -> tuple[Pod, ...]:
+    """The pods that train, by rank."""
+    states = {state.rank: state for state in rank_states(job, pods)}
+    return tuple(
+        Pod(label=states[rank].label, rank=rank, restarts=states[rank].restarts, requests=_requests(pod))
+        for rank, pod in pods_by_rank(job, pods).items()
+    )
 
 
 def _requests(pod: Json) -> dict[str, str]:

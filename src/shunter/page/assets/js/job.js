@@ -70,7 +70,7 @@ function useFailedRank(job, verdicts, ranks, choose) {
   const isChosen = useRef(false);
   useEffect(() => {
     isChosen.current ||= ranks !== "";
-    const rank = verdicts[0]?.ranks?.[0];
+    const rank = verdicts[0]?.logRank;
     if (isChosen.current || rank === undefined || job?.state !== "Failed" || (job.wanted ?? 0) <= FOLLOWED) return;
     isChosen.current = true;
     choose(rank);

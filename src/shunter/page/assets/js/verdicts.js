@@ -18,7 +18,7 @@ function Verdict({ verdict, job, onRank }) {
     ${verdict.evidence?.length
       ? html`<ul class="evidence">${verdict.evidence.map(
           (line, index, all) => html`<li key=${index}><span class="faint" title=${line.source}>${line.source}</span><code>${line.text}</code>${
-            line.rank === undefined || all.findIndex((other) => other.rank === line.rank) < index ? html`<span></span>` : html`<button onClick=${() => onRank(/** @type {number} */ (line.rank))}>Log of rank ${line.rank}</button>`
+            line.logRank === undefined || all.findIndex((other) => other.logRank === line.logRank) < index ? html`<span></span>` : html`<button onClick=${() => onRank(/** @type {number} */ (line.logRank))}>${ranks.includes(line.logRank) ? "Log of rank" : "Log of pod"} ${line.logRank}</button>`
           }</li>`,
         )}</ul>`
       : null}

@@ -134,7 +134,7 @@
  * @typedef {object} EvidenceLine
  * @property {string} source
  * @property {string} text
- * @property {number} [rank]
+ * @property {number} [logRank]
  */
 
 /**
@@ -144,6 +144,7 @@
  * @property {string} cause
  * @property {string} confidence
  * @property {Array<number>} [ranks]
+ * @property {number} [logRank]
  * @property {Array<EvidenceLine>} [evidence]
  * @property {string} [remedy]
  */
