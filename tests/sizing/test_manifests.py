@@ -1,5 +1,5 @@
-"""Manifests: what they ask for, their holes, and that every one of them is taken: ours and Kubernetes' own by the embedded API
-server's admission, Karpenter's and Kueue's by what their CRDs say (crd_facts.yaml)."""
+"""Manifests: what they ask for, their placeholders, and that every one of them is taken: ours and Kubernetes' own by the embedded
+API server's admission, Karpenter's and Kueue's by what their CRDs say (crd_facts.yaml)."""
 
 from __future__ import annotations
 

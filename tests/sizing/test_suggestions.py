@@ -9,7 +9,7 @@ import pytest
 
 from shunter.sizing import SizeOptions, size
 from shunter.sizing.shapes import known_models
-from shunter.sizing.suggestions import levers
+from shunter.sizing.suggestions import suggestions
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_each_option_that_is_named_makes_it_fit_on_so_many_machines(model: str, 
 
 
 def test_nothing_helps_where_there_are_no_machines() -> None:
-    assert list(levers(known_models()["Llama-3.1-8B"].shape, SizeOptions(seq=8192), [])) == []
+    assert list(suggestions(known_models()["Llama-3.1-8B"].shape, SizeOptions(seq=8192), [])) == []

@@ -130,7 +130,7 @@ def _print_manifests(found: Sizing, names: NameOptions) -> None:
     for note in made.notes:
         say(note)
     print_objects(made.objects, ObjectForm.yaml)
-    if made.holes:
-        for hole in made.holes:
-            say(f"placeholder: {hole.object}: {hole.field} ({hole.option})")
+    if made.placeholders:
+        for placeholder in made.placeholders:
+            say(f"placeholder: {placeholder.object}: {placeholder.field} ({placeholder.option})")
         raise typer.Exit(UNDECIDED)

@@ -34,7 +34,7 @@ class Deletions:
             asked = _Deletion(new.metadata.deletion_timestamp, new.metadata.deletion_grace_period_seconds)
             self._first.setdefault(new.metadata.uid, asked)
 
-    def restored(self, pod: Pod) -> Pod:
+    def with_first_deletion(self, pod: Pod) -> Pod:
         """The pod with its first deletion, if that was seen."""
         first = self._first.get(pod.metadata.uid)
         if first is None or not is_removed(pod):

@@ -97,7 +97,7 @@ def require_effect(options: SizeOptions) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ManifestOptions:
-    """Names of the user's own things for manifests. What is empty stays a hole in them, by its name: nothing is invented."""
+    """Names of the user's own things for manifests. What is empty is a placeholder in them, by its name: nothing is invented."""
 
     name: str = "training"
     namespace: str = "default"

@@ -17,7 +17,7 @@ from shunter.sizing.model_options import completed
 from shunter.sizing.options import SizeOptions, parameter_count, require_effect
 from shunter.sizing.prices import Prices
 from shunter.sizing.shapes import Shape, active_count, assumed, shape_named
-from shunter.sizing.suggestions import levers
+from shunter.sizing.suggestions import suggestions
 from shunter.sizing.throughput import Throughput, throughput
 
 _ORDER: Final[tuple[Verdict, ...]] = ("fits", "tight", "unknown", "no")
@@ -124,7 +124,7 @@ def size(
     found = [Option(choice, speed, _cost(choice, speed, prices)) for choice, speed in zip(choices, speeds, strict=True)]
     found.sort(key=lambda option: _rank(option))
     usable = [option for option in found if option.verdict in ("fits", "tight")]
-    return Sizing(shape, options, tuple(found), () if usable else tuple(levers(shape, options, chosen)), prices)
+    return Sizing(shape, options, tuple(found), () if usable else tuple(suggestions(shape, options, chosen)), prices)
 
 
 def _shape(model: str, parameters: str) -> Shape:

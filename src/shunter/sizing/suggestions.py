@@ -26,7 +26,7 @@ _CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def levers(shape: Shape, options: SizeOptions, instances: Sequence[Instance]) -> Iterator[str]:
+def suggestions(shape: Shape, options: SizeOptions, instances: Sequence[Instance]) -> Iterator[str]:
     """`--loss fused: fits on 1 x g6e.48xlarge`, for each change of options that helps on one of these machines."""
     for text, change in _CHANGES:
         if any(getattr(options, field) == value for field, value in change.items()):

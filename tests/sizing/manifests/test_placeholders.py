@@ -5,13 +5,13 @@ from __future__ import annotations
 import yaml
 
 from shunter.sizing import ManifestOptions
-from shunter.sizing.manifests import HOLES, manifests
+from shunter.sizing.manifests import PLACEHOLDERS, manifests
 from sizing.made_manifests import NAMED, by_kind, choice
 
 
 def test_what_is_the_users_is_a_hole_by_its_name() -> None:
     made = manifests(choice(nodes=2), ManifestOptions())
-    assert [(hole.object, hole.option) for hole in made.holes] == [
+    assert [(placeholder.object, placeholder.option) for placeholder in made.placeholders] == [
         ("EC2NodeClass training", "--role"),
         ("EC2NodeClass training", "--ami"),
         ("EC2NodeClass training", "--subnet"),
@@ -22,12 +22,15 @@ def test_what_is_the_users_is_a_hole_by_its_name() -> None:
     objects = by_kind(made)
     assert objects["EC2NodeClass"]["spec"]["role"] == "hole-role"
     assert objects["EC2NodeClass"]["spec"]["subnetSelectorTerms"] == [{"id": "subnet-hole"}]
-    assert objects["TrainJob"]["metadata"]["annotations"] == {HOLES: "spec.trainer.image: --image"}
-    for hole in made.holes:
-        assert f"{hole.field}: {hole.option}" in objects[hole.object.split()[0]]["metadata"]["annotations"][HOLES]
+    assert objects["TrainJob"]["metadata"]["annotations"] == {PLACEHOLDERS: "spec.trainer.image: --image"}
+    for placeholder in made.placeholders:
+        assert (
+            f"{placeholder.field}: {placeholder.option}"
+            in objects[placeholder.object.split()[0]]["metadata"]["annotations"][PLACEHOLDERS]
+        )
 
 
 def test_nothing_is_a_hole_when_all_is_named() -> None:
     made = manifests(choice(nodes=2), ManifestOptions(**NAMED))
-    assert made.holes == ()
+    assert made.placeholders == ()
     assert "hole" not in yaml.safe_dump(list(made.objects))

@@ -33,7 +33,7 @@ from shunter.migrate.survey.inventory.collecting import InventoryOptions, inside
 from shunter.migrate.survey.inventory.fleet import Fleet, fleet
 from shunter.migrate.survey.inventory.forms import FORMS
 from shunter.migrate.survey.inventory.forms.markdown import figures
-from shunter.migrate.survey.inventory.row import Entry
+from shunter.migrate.survey.inventory.row import Row
 from shunter.migrate.writing import write_whole
 
 SHOWN = 40
@@ -91,7 +91,7 @@ def inventory(
 
 def of_input(
     read_input: Input, faults: list[Finding], options: Options, configuration: Path | None, now: datetime
-) -> tuple[list[Entry], list[Finding]]:
+) -> tuple[list[Row], list[Finding]]:
     """The entries of all jobs of the input, also those within other objects; and the findings about the input itself."""
     jobs = [*read_input.jobs, *(embedded.job for embedded in read_input.embedded)]
     with counting("classifying jobs", len(jobs)) as advance:
@@ -100,12 +100,12 @@ def of_input(
     return of_batch(batch, now, insides(read_input)), faults
 
 
-def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Entry], list[Finding]]:
+def of_cluster(source: InputOptions, inventory_options: InventoryOptions) -> tuple[list[Row], list[Finding]]:
     """The entries and findings, as `of_input` returns them, for the jobs of the cluster and namespace that `source` names.
     InputError for a namespace that does not exist."""
     target, namespace = source.target()
 
-    async def listed() -> tuple[list[Entry], list[Finding]]:
+    async def listed() -> tuple[list[Row], list[Finding]]:
         with counting("reading jobs") as advance:
             async with target.client as client:
                 await require_namespaces(client, [namespace])

@@ -40,12 +40,12 @@ class FailedPods:
 
     def changed(self, old: RankPod | None, new: RankPod | None) -> None:
         """For the informer: remembers a pod that goes, and one that no longer tells of a failure."""
-        before = self._deletions.restored(old) if old is not None else None
+        before = self._deletions.with_first_deletion(old) if old is not None else None
         self._deletions.changed(old, new)
         if old is None or before is None:
             return
         is_same = new is not None and new.metadata.uid == old.metadata.uid
-        after = self._deletions.restored(new) if new is not None and is_same else None
+        after = self._deletions.with_first_deletion(new) if new is not None and is_same else None
         for key in train_job_of_failed(old):
             if is_hidden(before, after):
                 versions = self._earlier.setdefault(key, {})
@@ -62,7 +62,9 @@ class FailedPods:
         }
         if earlier and true_condition(job.status.conditions, COMPLETE) is None:
             self._earlier[key] = earlier
-        there = (self._deletions.restored(pod) for pod in self._store.by_index(FAILED_INDEX, str(key)) if _is_of(job, pod))
+        there = (
+            self._deletions.with_first_deletion(pod) for pod in self._store.by_index(FAILED_INDEX, str(key)) if _is_of(job, pod)
+        )
         return (*(pod for versions in earlier.values() for pod in versions), *there)
 
     def forget(self, key: Key) -> None:

@@ -103,7 +103,7 @@ class TrainingReconciler:
         job = self._with_backoff_limit(self._framework.read(view))
         faults, _ = self._framework.validate(view, None)
         uid = job.metadata.uid
-        pods = map(self._deletions.restored, self._pods.by_index(CONTROLLER_INDEX, uid))
+        pods = map(self._deletions.with_first_deletion, self._pods.by_index(CONTROLLER_INDEX, uid))
         services = [
             *self._services.by_index(CONTROLLER_INDEX, uid),
             *self._services.by_index(ORPHANS_INDEX, _own_label(job)),

@@ -1,8 +1,8 @@
 """The objects for a choice of machines: the job, its quota, Karpenter's pool, Kueue's queue. Pure.
 
-Whatever is the user's (role, subnets, image, ...) and was not named becomes a hole: a value that starts with `hole-`, or ends so
-where the schema wants a prefix, and that an annotation of its object explains. Objects with holes pass the schemas, and are not
-to be applied.
+Whatever is the user's (role, subnets, image, ...) and was not named becomes a placeholder: a value that starts with `hole-`, or
+ends so where the schema wants a prefix, and that an annotation of its object explains. Objects with placeholders pass the
+schemas, and are not to be applied.
 
 job.py          a TrainJob, or a PyTorchJob
 requests.py     what a pod that has a machine for itself requests
@@ -24,7 +24,7 @@ from shunter.sizing.fits import MachineChoice
 from shunter.sizing.manifests.job import longest_job_name, train_job, v1_job
 from shunter.sizing.manifests.karpenter import node_class, node_pool
 from shunter.sizing.manifests.kueue import queues
-from shunter.sizing.manifests.placeholders import HOLES, Hole, Holes
+from shunter.sizing.manifests.placeholders import PLACEHOLDERS, Placeholder, Placeholders
 from shunter.sizing.manifests.quotas import limit_range, resource_quota
 from shunter.sizing.nodes import CLUSTER
 from shunter.sizing.options import ManifestOptions
@@ -35,7 +35,7 @@ class Manifests:
     """Objects as `kubectl apply` takes them, cluster-wide ones first; and what is missing in them."""
 
     objects: tuple[Json, ...]
-    holes: tuple[Hole, ...]
+    placeholders: tuple[Placeholder, ...]
     notes: tuple[str, ...]
     """Sentences for the user about what was chosen."""
 
@@ -49,11 +49,11 @@ def manifests(choice: MachineChoice, options: ManifestOptions) -> Manifests:
             f"those of {choice.nodes} nodes leave it at most {most}.",
             f"Use at most {most} characters.",
         )
-    holes = Holes()
+    placeholders = Placeholders()
     notes = []
     objects: list[Json] = []
     if choice.instance.provider == "aws":
-        objects += [node_class(choice, options, holes), node_pool(choice, options, holes)]
+        objects += [node_class(choice, options, placeholders), node_pool(choice, options, placeholders)]
         if options.spot:
             notes.append("spot machines can be reclaimed at any time: the program must save checkpoints and resume from them")
     elif choice.instance.provider != CLUSTER:
@@ -65,8 +65,8 @@ def manifests(choice: MachineChoice, options: ManifestOptions) -> Manifests:
     if options.kueue:
         objects += queues(choice, options)
     objects += [resource_quota(choice, options), limit_range(options)]
-    objects.append((train_job if options.api == "trainjob" else v1_job)(choice, options, holes))
-    return Manifests(tuple(objects), tuple(holes.found), tuple(notes))
+    objects.append((train_job if options.api == "trainjob" else v1_job)(choice, options, placeholders))
+    return Manifests(tuple(objects), tuple(placeholders.found), tuple(notes))
 
 
-__all__ = ["HOLES", "Hole", "Manifests", "manifests"]
+__all__ = ["PLACEHOLDERS", "Manifests", "Placeholder", "manifests"]

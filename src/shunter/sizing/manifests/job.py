@@ -17,7 +17,7 @@ from shunter.api.trainer.runtime import NODE
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.fabrics import INSTANCE_LABEL, profiles
 from shunter.sizing.fits import MachineChoice
-from shunter.sizing.manifests.placeholders import Holes
+from shunter.sizing.manifests.placeholders import Placeholders
 from shunter.sizing.manifests.requests import efa_count, pod_resources
 from shunter.sizing.options import JobApi, ManifestOptions
 
@@ -37,7 +37,7 @@ def longest_job_name(api: JobApi, nodes: int) -> int:
     return LONGEST_LABEL - max(len(last), len("-master-0"))
 
 
-def train_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
+def train_job(choice: MachineChoice, options: ManifestOptions, placeholders: Placeholders) -> Json:
     """A TrainJob of the runtime torch-distributed, with one pod a machine and one process a GPU."""
     job = TRAIN_JOBS.typed({"metadata": _metadata(options)})
     pods: Json = {"metadata": {"annotations": dict(DO_NOT_DISRUPT)}, "spec": _placement(choice)}
@@ -47,7 +47,7 @@ def train_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> 
     job["spec"] = {
         "runtimeRef": {"name": RUNTIME},
         "trainer": {
-            "image": holes.filled(job, "spec.trainer.image", "--image", options.image),
+            "image": placeholders.filled(job, "spec.trainer.image", "--image", options.image),
             "numNodes": choice.nodes,
             "numProcPerNode": choice.instance.gpus,
             "resourcesPerNode": pod_resources(choice),
@@ -60,12 +60,14 @@ def train_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> 
     return job
 
 
-def v1_job(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
+def v1_job(choice: MachineChoice, options: ManifestOptions, placeholders: Placeholders) -> Json:
     """A PyTorchJob with one pod a machine, the first as Master, and one process a GPU."""
     job = PYTORCH_JOBS.typed({"metadata": _metadata(options)})
     container: Json = {
         "name": "pytorch",
-        "image": holes.filled(job, "spec.pytorchReplicaSpecs.*.template.spec.containers[0].image", "--image", options.image),
+        "image": placeholders.filled(
+            job, "spec.pytorchReplicaSpecs.*.template.spec.containers[0].image", "--image", options.image
+        ),
         "resources": pod_resources(choice),
         **_environment(choice),
     }

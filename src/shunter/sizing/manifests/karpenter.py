@@ -12,14 +12,14 @@ from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import GPU
 from shunter.fabrics import INSTANCE_LABEL
 from shunter.sizing.fits import MachineChoice
-from shunter.sizing.manifests.placeholders import Holes
+from shunter.sizing.manifests.placeholders import Placeholders
 from shunter.sizing.manifests.requests import efa_count
 from shunter.sizing.options import ManifestOptions
 
 GROUP: Final = "karpenter.k8s.aws"
 
 
-def node_pool(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
+def node_pool(choice: MachineChoice, options: ManifestOptions, placeholders: Placeholders) -> Json:
     """A NodePool that can grow to the machines of the choice and shrinks to none when they are empty."""
     pool: Json = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": options.name}}
     capacity = ["spot"] if options.spot else ["on-demand"]
@@ -30,7 +30,7 @@ def node_pool(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> 
         _is_in("karpenter.sh/capacity-type", *capacity),
     ]
     if efa_count(choice) or options.zone:
-        zone = holes.filled(pool, "spec.template.spec.requirements[2].values[0]", "--zone", options.zone)
+        zone = placeholders.filled(pool, "spec.template.spec.requirements[2].values[0]", "--zone", options.zone)
         requirements.append(_is_in("topology.kubernetes.io/zone", zone))
     pool["spec"] = {
         "template": {
@@ -47,18 +47,18 @@ def node_pool(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> 
     return pool
 
 
-def node_class(choice: MachineChoice, options: ManifestOptions, holes: Holes) -> Json:
+def node_class(choice: MachineChoice, options: ManifestOptions, placeholders: Placeholders) -> Json:
     """The EC2NodeClass of the pool: role, image, subnets and security groups are the user's."""
     made: Json = {"apiVersion": f"{GROUP}/v1", "kind": "EC2NodeClass", "metadata": {"name": options.name}}
-    spec: Json = {"role": holes.filled(made, "spec.role", "--role", options.role)}
-    image = holes.filled(made, "spec.amiSelectorTerms[0]", "--ami", options.ami, prefix="ami-")
+    spec: Json = {"role": placeholders.filled(made, "spec.role", "--role", options.role)}
+    image = placeholders.filled(made, "spec.amiSelectorTerms[0]", "--ami", options.ami, prefix="ami-")
     if "@" in image:
         spec["amiSelectorTerms"] = [{"alias": image}]
     else:
         spec |= {"amiFamily": "AL2023", "amiSelectorTerms": [{"id": image}]}
-    subnets = options.subnets or (holes.filled(made, "spec.subnetSelectorTerms[0].id", "--subnet", "", prefix="subnet-"),)
+    subnets = options.subnets or (placeholders.filled(made, "spec.subnetSelectorTerms[0].id", "--subnet", "", prefix="subnet-"),)
     groups = options.security_groups or (
-        holes.filled(made, "spec.securityGroupSelectorTerms[0].id", "--security-group", "", prefix="sg-"),
+        placeholders.filled(made, "spec.securityGroupSelectorTerms[0].id", "--security-group", "", prefix="sg-"),
     )
     spec["subnetSelectorTerms"] = [{"id": subnet} for subnet in subnets]
     spec["securityGroupSelectorTerms"] = [{"id": group} for group in groups]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate.conversion.commands.arguments import Argument, Parsed, Spot, parsed, syntax
+from shunter.migrate.conversion.commands.arguments import Argument, Parsed, SourceRange, parsed, syntax
 
 FORM = syntax("nnodes nproc-per-node rdzv-backend rdzv-endpoint", pairs="mca", abbreviates=True, m="module")
 
 
 def words(text: str) -> list[Argument]:
-    return [Argument(word, Spot()) for word in text.split()]
+    return [Argument(word, SourceRange()) for word in text.split()]
 
 
 def options(found: Parsed) -> dict[str, str]:
@@ -68,6 +68,6 @@ def test_all_options_are_kept_in_their_order_with_the_words_that_say_them() -> N
 
 
 def test_a_place_in_decoded_text_is_that_of_the_word_that_holds_it() -> None:
-    assert Spot(start=5).offset(3) == 8
-    assert Spot(start=5, is_decoded=True).offset(3) == 5
-    assert (Spot(file="Secret tokens").is_secret, Spot(file="ConfigMap Secret s").is_secret) == (True, False)
+    assert SourceRange(start=5).offset(3) == 8
+    assert SourceRange(start=5, is_decoded=True).offset(3) == 5
+    assert (SourceRange(file="Secret tokens").is_secret, SourceRange(file="ConfigMap Secret s").is_secret) == (True, False)

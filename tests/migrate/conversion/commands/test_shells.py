@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.shells import as_shell, is_makefile, is_shell_script, shell_operands
 
 
@@ -76,5 +76,5 @@ def test_a_makefile_becomes_a_script_of_the_same_length(makefile: str, script: s
     ("name", "expected"), [("Makefile", True), ("GNUmakefile", True), ("train.mk", True), ("make.sh", False)]
 )
 def test_a_makefile_is_known_by_its_name(name: str, expected: bool) -> None:
-    assert is_makefile(Spot(("data", name), 0, 1, file="ConfigMap code")) is expected
-    assert not is_makefile(Spot(("command", 0), 0, 1))
+    assert is_makefile(SourceRange(("data", name), 0, 1, file="ConfigMap code")) is expected
+    assert not is_makefile(SourceRange(("command", 0), 0, 1))

@@ -6,12 +6,12 @@ import shlex
 
 import pytest
 
-from shunter.migrate.conversion.commands.arguments import Argument, Spot
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
 from shunter.migrate.conversion.commands.wrappers import is_wrapper, program_name, unwrapped
 
 
 def words(line: str) -> list[Argument]:
-    return [Argument(word, Spot(("command", number))) for number, word in enumerate(shlex.split(line))]
+    return [Argument(word, SourceRange(("command", number))) for number, word in enumerate(shlex.split(line))]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.options import Options
-from shunter.migrate.survey.inventory.row import Entry, entry
+from shunter.migrate.survey.inventory.row import Row, row_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -35,8 +35,8 @@ def job(name: str = "bert", *, namespace: str = "team-a", gpus: int = 0, state: 
     return value
 
 
-def row(value: dict[str, Any], *, inside: str = "", **options: Any) -> Entry:
-    return entry(converted([SourceObject(value, "cluster")], Options(**options)).outcomes[0], NOW, inside=inside)
+def row(value: dict[str, Any], *, inside: str = "", **options: Any) -> Row:
+    return row_of(converted([SourceObject(value, "cluster")], Options(**options)).outcomes[0], NOW, inside=inside)
 
 
 def with_role(value: dict[str, Any], role: str, **fields: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.source.provider import read
 from shunter.migrate.options import Options
 from shunter.migrate.survey.inventory.classes import CLASSES, RULES
-from shunter.migrate.survey.inventory.row import entry
+from shunter.migrate.survey.inventory.row import row_of
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_the_rules_are_documented_as_they_are() -> None:
 def test_the_simple_example_is_simple() -> None:
     example = Path(__file__).parents[4] / "examples" / "v1" / "pytorch-simple.yaml"
     (outcome,) = converted(read([str(example)]).jobs, Options()).outcomes
-    assert entry(outcome, NOW).job_class == "simple"
+    assert row_of(outcome, NOW).job_class == "simple"

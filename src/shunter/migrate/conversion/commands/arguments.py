@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shunter.migrate.paths import Path
 
 
-class Spot(NamedTuple):
+class SourceRange(NamedTuple):
     """A piece of a text of the job, or of a file that it mounts."""
 
     path: Path = ()
@@ -39,7 +39,7 @@ class Argument(NamedTuple):
     """One word of a command line, and where it is written."""
 
     value: str
-    spot: Spot
+    spot: SourceRange
 
 
 class Option(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 
 FindObject = Callable[[str], Json | None]
 """The object of a title (`ConfigMap scripts`, `Secret scripts`) with its texts in `data`, and in `binaryData` those that become
@@ -21,7 +21,7 @@ class File(NamedTuple):
     """A file of a container whose text is known."""
 
     text: str
-    spot: Spot
+    spot: SourceRange
     """The position of the text as a whole."""
     source: str = ""
     """The title of the object that has it; empty for a file that a script writes."""
@@ -57,7 +57,7 @@ def _volume_files(volume: Json, find: FindObject) -> Iterator[tuple[str, File]]:
         for item in items:
             if (key := item.get("key", "")) in contents and item.get("path"):
                 field, text = contents[key]
-                yield item["path"], File(text, Spot((field, key), 0, len(text), file=title), title)
+                yield item["path"], File(text, SourceRange((field, key), 0, len(text), file=title), title)
 
 
 def object_texts(found: Json) -> Iterator[tuple[str, str, str]]:

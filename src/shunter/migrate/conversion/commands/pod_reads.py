@@ -14,7 +14,7 @@ import msgspec
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.commands import python_reads, shell_reads
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.encoded import decoded, decodes
 from shunter.migrate.conversion.commands.inline_python import code_words, shell_code
 from shunter.migrate.conversion.commands.mentions import insertions, mentions
@@ -67,7 +67,7 @@ class PodRead(NamedTuple):
     """A `Read` with the text that it stands in, and where that is."""
 
     read: Read
-    spot: Spot
+    spot: SourceRange
     """Where it stands: the path is that of the text, below the container or in its file."""
     text: str
     """All of the text that it stands in."""
@@ -81,7 +81,7 @@ def pod_reads(container: Json, volumes: Sequence[Json], find: FindObject, variab
     return _pod_reads(_program_texts(container, volumes, find), tuple(variables.items()))
 
 
-def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[tuple[str, Spot]]:
+def words_and_texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Sequence[tuple[str, SourceRange]]:
     """All that stands in words, hooks, probes and mounted files, each once, whatever reads it; of a text within another one only
     that one."""
     return _words_and_texts(_program_texts(container, volumes, find))
@@ -114,14 +114,14 @@ def _pod_reads(program_texts: bytes, variables: tuple[tuple[str, str], ...]) -> 
 
 
 @lru_cache(maxsize=1024)
-def _words_and_texts(program_texts: bytes) -> tuple[tuple[str, Spot], ...]:
+def _words_and_texts(program_texts: bytes) -> tuple[tuple[str, SourceRange], ...]:
     container, volumes, objects = msgspec.json.decode(program_texts)
-    found: dict[tuple[str, Path, int], tuple[str, Spot]] = {}
+    found: dict[tuple[str, Path, int], tuple[str, SourceRange]] = {}
     for _, text, spot, _ in _texts(container, volumes, objects.get):
         found.setdefault((spot.file, spot.path, spot.start if spot.is_decoded else -1), (text, spot))
     for _, words in _commands(container):
         for path, word in words:
-            found.setdefault(("", path, -1), (word, Spot(path, 0, len(word), is_item=True)))
+            found.setdefault(("", path, -1), (word, SourceRange(path, 0, len(word), is_item=True)))
     for place, file in mounted_files(container, volumes, objects.get).items():
         if _is_of_another_language(PurePosixPath(place), file.text):
             found.setdefault((file.spot.file, file.spot.path, -1), (file.text, file.spot))
@@ -140,7 +140,7 @@ def _python_texts(program_texts: bytes) -> tuple[Text, ...]:
     for _, words in _commands(container):
         for number in code_words([word for _, word in words]):
             path, code = words[number]
-            found.setdefault(("", path, 0), Text("python", code, Spot(path, 0, len(code), is_item=True)))
+            found.setdefault(("", path, 0), Text("python", code, SourceRange(path, 0, len(code), is_item=True)))
     return tuple(found.values())
 
 
@@ -163,7 +163,7 @@ def _texts(container: Json, volumes: Sequence[Json], find: FindObject) -> Iterat
 
 def _encoded(container: Json, volumes: Sequence[Json], find: FindObject) -> Iterator[Text]:
     """Programs that are written in base64, where something in the container decodes it."""
-    said = [(word, Spot(path, 0, len(word), is_item=True)) for _, words in _commands(container) for path, word in words]
+    said = [(word, SourceRange(path, 0, len(word), is_item=True)) for _, words in _commands(container) for path, word in words]
     said += [(file.text, file.spot) for file in mounted_files(container, volumes, find).values()]
     if not any(decodes(text) for text, _ in said):
         return
@@ -193,7 +193,7 @@ def _all(container: Json, volumes: Sequence[Json], find: FindObject, variables: 
         yield from (_at(read, text, spot) for read in mentions(text, variables) if "$" in text or "(" in text)
     for number, mount in enumerate(container.get("volumeMounts") or ()):
         expression = str(mount.get("subPathExpr") or "")
-        spot = Spot(("volumeMounts", number, "subPathExpr"), 0, len(expression), is_item=True)
+        spot = SourceRange(("volumeMounts", number, "subPathExpr"), 0, len(expression), is_item=True)
         for match in _REFERENCE.finditer(expression):
             if match[1] in variables:
                 yield _at(Read(variables[match[1]], match.start(), decides=False), expression, spot)
@@ -221,16 +221,16 @@ def _known_to(container: Json, text: str, variables: Mapping[str, str]) -> Mappi
     return {**variables, "HOST": HOST_NAME} if _SETS_HOST.search(first) and "HOST" not in given else variables
 
 
-def _values(container: Json, find: FindObject) -> Iterator[tuple[str, Spot]]:
+def _values(container: Json, find: FindObject) -> Iterator[tuple[str, SourceRange]]:
     """Values of variables, which may be programs that a shell runs."""
     for number, variable in enumerate(container.get("env") or ()):
         if isinstance(text := variable.get("value"), str):
-            yield text, Spot(("env", number, "value"), 0, len(text), is_item=True)
+            yield text, SourceRange(("env", number, "value"), 0, len(text), is_item=True)
     for title, key in _references(container):
         texts: dict[str, str] = (find(title) or {}).get("data") or {}
         for name, text in texts.items():
             if key in (None, name):
-                yield text, Spot(("data", name), 0, len(text), file=title)
+                yield text, SourceRange(("data", name), 0, len(text), file=title)
 
 
 def _references(container: Json) -> Iterator[tuple[str, str | None]]:
@@ -266,7 +266,7 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
         elif number and (runs_text or (" " in text and _ASKS.search(text))):
             # A text that another program is given may be one for a shell: `su user -c TEXT`.
             found = mentions(_REFERENCE.sub(lambda match: " " * len(match[0]), text), variables)
-        yield from (_at(read, text, Spot(path, 0, len(text), is_item=True)) for read in found)
+        yield from (_at(read, text, SourceRange(path, 0, len(text), is_item=True)) for read in found)
     before = ""
     for path, word in words:
         option = word.partition("=")[0] if word.startswith("-") else before
@@ -278,11 +278,11 @@ def _of_words(words: Sequence[tuple[Path, str]], variables: Mapping[str, str]) -
         named += [Read(HOST_NAME, word.find(name), decides=False) for name in OF_HOST_NAME if name in word]
         if len(words) == 1 and program_name(word) == "hostname":
             named.append(Read(HOST_NAME, 0, decides=False))
-        yield from (_at(read, word, Spot(path, 0, len(word), is_item=True)) for read in named)
+        yield from (_at(read, word, SourceRange(path, 0, len(word), is_item=True)) for read in named)
         before = word if word.startswith("-") else ""
 
 
-def _at(read: Read, text: str, spot: Spot) -> PodRead:
+def _at(read: Read, text: str, spot: SourceRange) -> PodRead:
     where = spot._replace(start=spot.offset(read.start), is_item=False)
     return PodRead(read, where, text, read.start)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import Option, Spot
+from shunter.migrate.conversion.commands.arguments import Option, SourceRange
 from shunter.migrate.conversion.commands.launchers import Started
 
 _NEEDLESS_FLAGS = frozenset({"-u"})
@@ -16,7 +16,7 @@ _NEEDLESS_FLAGS = frozenset({"-u"})
 class _Edit(NamedTuple):
     """Words in place of what stands at `spot`: none to remove it."""
 
-    spot: Spot
+    spot: SourceRange
     words: tuple[str, ...]
 
 
@@ -59,19 +59,19 @@ def _torchrun_edits(found: Started) -> list[_Edit]:
     return [_Edit(interpreter.spot, ("torchrun",)), *removed]
 
 
-def is_editable(spot: Spot) -> bool:
+def is_editable(spot: SourceRange) -> bool:
     """Whether the word there can be replaced: a file of a ConfigMap may be for other jobs as well."""
     return spot.is_exact and not spot.file
 
 
-def _item(spot: Spot) -> tuple[str, int]:
+def _item(spot: SourceRange) -> tuple[str, int]:
     field, index = spot.path
     assert isinstance(field, str)
     assert isinstance(index, int)
     return field, index
 
 
-def _written(container: Json, spot: Spot) -> str:
+def _written(container: Json, spot: SourceRange) -> str:
     field, index = _item(spot)
     text: str = container[field][index]
     return text[spot.start : spot.end]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Argument, Spot, Syntax, parsed, syntax
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, Syntax, parsed, syntax
 from shunter.migrate.conversion.commands.reads import HOST_NAME, HOSTS_FILE, LOCAL
 from shunter.migrate.conversion.commands.shell import Command
 from shunter.migrate.conversion.commands.shell_words import Word
@@ -106,7 +106,7 @@ def called(command: Command) -> Command:
 def _words_before_program(words: Sequence[Word]) -> int:
     """How many words a program that calls another one has before that; 0 for any other program."""
     name = program(words[0])
-    arguments = [Argument(word.literal or "$", Spot(start=number)) for number, word in enumerate(words)]
+    arguments = [Argument(word.literal or "$", SourceRange(start=number)) for number, word in enumerate(words)]
     if name == "find":
         return next((number for number, word in enumerate(words, 1) if (word.literal or "").startswith("-exec")), 0)
     if name in _CALLERS and (name != "eval" or all(word.is_plain for word in words)):

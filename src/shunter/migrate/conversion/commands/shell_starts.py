@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.commands import shell
-from shunter.migrate.conversion.commands.arguments import Argument, Spot, Syntax, parsed, syntax
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, Syntax, parsed, syntax
 from shunter.migrate.conversion.commands.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.commands.python_code import is_python_code
 from shunter.migrate.conversion.commands.shell_programs import CUTTERS, PRINTERS, SEARCHERS, TELLERS, program
@@ -59,7 +59,7 @@ def starts(text: str, is_program: IsProgram, mention: re.Pattern[str]) -> Iterat
 def program_words(words: Sequence[Word], is_program: IsProgram) -> Sequence[Word]:
     """The words from one of the programs on, where the command starts it behind others: `timeout 5 getent`, `xargs -n1 dig`; all
     words of another command."""
-    rest = tuple(Argument(_value(word), Spot(start=number)) for number, word in enumerate(words))
+    rest = tuple(Argument(_value(word), SourceRange(start=number)) for number, word in enumerate(words))
     while rest:
         rest = unwrapped(rest).words
         if not rest or rest[0].value not in _FEEDERS:

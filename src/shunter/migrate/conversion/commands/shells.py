@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 _OTHER_USERS = frozenset({"su", "runuser"})
@@ -60,7 +60,7 @@ def shell_operands(words: Sequence[str]) -> ShellOperands:
     return ShellOperands(index + 1 if words[index : index + 1] == ["--"] else index, is_text)
 
 
-def is_makefile(spot: Spot) -> bool:
+def is_makefile(spot: SourceRange) -> bool:
     """Whether the text is a file that make reads, by its name."""
     name = str(spot.path[-1]).lower() if spot.file and spot.path else ""
     return name in _MAKEFILES or name.endswith(".mk")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from shunter.api.meta import Json
 from shunter.cluster.node.content.expansion import expand, variable_references
 from shunter.migrate.conversion.commands import python_code, shell
-from shunter.migrate.conversion.commands.arguments import Argument, Spot
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
 from shunter.migrate.conversion.commands.launchers import Launcher, Started, started, starts_programs
 from shunter.migrate.conversion.commands.mounted_files import File, FindObject, mounted_files, nowhere
 from shunter.migrate.conversion.commands.shell_words import HereDocument, Word
@@ -39,7 +39,7 @@ class Use(NamedTuple):
     """A variable that a text takes from the container's environment."""
 
     name: str
-    spot: Spot
+    spot: SourceRange
     by: Literal["kubernetes", "shell", "python"]
     """Who replaces or reads it: `$(RANK)` in command and args, `$RANK`, `os.environ["RANK"]`."""
     default: str | None = None
@@ -51,7 +51,7 @@ class Text(NamedTuple):
 
     language: Literal["shell", "python"]
     text: str
-    spot: Spot
+    spot: SourceRange
     """Where it stands as a whole."""
     is_whole: bool = True
     """Whether all that it starts was followed: nothing nested too deep, and not too much in all."""
@@ -114,7 +114,7 @@ def understood(
     words = []
     for name in ("command", "args"):
         for index, text in enumerate(container.get(name) or ()):
-            spot = Spot((name, index), 0, len(text), is_exact=True, is_item=True)
+            spot = SourceRange((name, index), 0, len(text), is_exact=True, is_item=True)
             reader.read_kubernetes_references(text, spot)
             value = expand(text, environment)
             words.append(Argument(value, spot if value == text else spot._replace(is_exact=False)))
@@ -140,9 +140,9 @@ class _Place(msgspec.Struct, frozen=True):
     parameters: tuple[Argument, ...] = ()
     """What `"$@"` stands for."""
     depth: int = 0
-    opened: tuple[Spot, ...] = ()
+    opened: tuple[SourceRange, ...] = ()
     """The files that lead to it. One that calls itself, with other parameters maybe, is followed once."""
-    text: Spot | None = None
+    text: SourceRange | None = None
     """The text that is read; that of `eval` is a part of the text around it."""
 
     def inside(self, name: str, parameters: Sequence[Argument] = ()) -> _Place:
@@ -156,18 +156,18 @@ class _Reader(msgspec.Struct):
     started: list[Started] = []
     uses: list[Use] = []
     texts: list[Text] = []
-    left_off: set[Spot] = set()
+    left_off: set[SourceRange] = set()
     """The texts of which not all was followed."""
-    read: set[Spot] = set()
+    read: set[SourceRange] = set()
     """Where the texts stand that were read."""
     characters_left: int = _MOST_AGAIN
 
-    def read_kubernetes_references(self, text: str, spot: Spot) -> None:
+    def read_kubernetes_references(self, text: str, spot: SourceRange) -> None:
         for name, start, end in variable_references(text):
             self.uses.append(Use(name, _within(spot, start, end), "kubernetes"))
 
     def read_words(
-        self, words: Sequence[Argument], place: _Place, document: HereDocument | None = None, spot: Spot | None = None
+        self, words: Sequence[Argument], place: _Place, document: HereDocument | None = None, spot: SourceRange | None = None
     ) -> None:
         """A command; `document` is what its standard input is, standing at `spot`."""
         inner, assigned = unwrapped(words)
@@ -190,7 +190,7 @@ class _Reader(msgspec.Struct):
         elif found := started(inner):
             self._read_program(found, place, document, spot)
 
-    def read_text(self, text: str, spot: Spot, place: _Place) -> None:
+    def read_text(self, text: str, spot: SourceRange, place: _Place) -> None:
         """Shell text; `spot` is where it stands as a whole."""
         is_new = False
         if place.through[-1:] != ("eval",):
@@ -223,7 +223,7 @@ class _Reader(msgspec.Struct):
                 )
                 self.read_words(words, there, command.input, where)
 
-    def _arguments(self, word: Word, spot: Spot, place: _Place) -> list[Argument]:
+    def _arguments(self, word: Word, spot: SourceRange, place: _Place) -> list[Argument]:
         """The word as the arguments that the shell makes of it."""
         said = [piece for piece in word.pieces if piece.kind != "text" or piece.value]
         if len(said) == 1 and said[0].kind == "variable" and said[0].value in {"@", "*"}:
@@ -254,7 +254,7 @@ class _Reader(msgspec.Struct):
         if place.text is not None:
             self.left_off.add(place.text)
 
-    def _take_shell_references(self, text: str, script: shell.Script, spot: Spot) -> None:
+    def _take_shell_references(self, text: str, script: shell.Script, spot: SourceRange) -> None:
         """The variables that the text does not set itself before it uses them."""
         assigned: dict[str, int] = {}
         for command in script.commands:
@@ -271,7 +271,9 @@ class _Reader(msgspec.Struct):
                 where = _within(spot, reference.start, reference.end)
                 self.uses.append(Use(reference.name, where, "shell", reference.default or None))
 
-    def _read_shell(self, words: tuple[Argument, ...], place: _Place, document: HereDocument | None, spot: Spot | None) -> None:
+    def _read_shell(
+        self, words: tuple[Argument, ...], place: _Place, document: HereDocument | None, spot: SourceRange | None
+    ) -> None:
         """`bash -c TEXT`, `bash FILE`, `bash <<END`."""
         name, operands = program_name(words[0].value), shell_operands([word.value for word in words])
         rest = words[operands.start :]
@@ -296,7 +298,7 @@ class _Reader(msgspec.Struct):
         self.read_text(file.text, file.spot, replace(inside, values=place.values) if is_sourced else inside)
         return True
 
-    def _read_program(self, found: Started, place: _Place, document: HereDocument | None, spot: Spot | None) -> None:
+    def _read_program(self, found: Started, place: _Place, document: HereDocument | None, spot: SourceRange | None) -> None:
         if found.launcher == "unknown":
             file = self._file(found.name, place)
             if file and "python" in file.text.partition("\n")[0]:
@@ -327,7 +329,7 @@ class _Reader(msgspec.Struct):
         self.left_off |= inside.left_off
         self.characters_left = inside.characters_left
 
-    def _take_python(self, code: str, spot: Spot) -> None:
+    def _take_python(self, code: str, spot: SourceRange) -> None:
         self.texts.append(Text("python", code, spot))
         for reading in python_code.readings(code):
             self.uses.append(Use(reading.name, _within(spot, reading.start, reading.end), "python", reading.default))
@@ -337,7 +339,7 @@ class _Reader(msgspec.Struct):
             return None
         return self.files.get(str(PurePosixPath("/", place.directory, path)))
 
-    def _write_file(self, target: Word, document: HereDocument, spot: Spot, place: _Place) -> None:
+    def _write_file(self, target: Word, document: HereDocument, spot: SourceRange, place: _Place) -> None:
         """A script that the text writes before it runs it."""
         name = " ".join(shell.expanded(target, place.values))
         end = document.start + len(document.text)
@@ -348,16 +350,16 @@ def _is_recognised(word: str) -> bool:
     return starts_programs(word) or is_wrapper(word) or program_name(word) in SHELLS
 
 
-def _within(spot: Spot, start: int, end: int) -> Spot:
+def _within(spot: SourceRange, start: int, end: int) -> SourceRange:
     return spot._replace(start=spot.start + start, end=spot.start + end, is_item=False)
 
 
-def _unplaced(spot: Spot) -> Spot:
+def _unplaced(spot: SourceRange) -> SourceRange:
     """Somewhere in there."""
     return spot._replace(is_exact=False)
 
 
-def _text_spot(argument: Argument) -> Spot:
+def _text_spot(argument: Argument) -> SourceRange:
     """Where the text of an argument begins: behind its quote, if it is a part of a text itself."""
     spot = argument.spot
     if spot.is_item:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Argument, Spot, Syntax, parsed, syntax
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, Syntax, parsed, syntax
 
 _ASSIGNMENT = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -186,5 +186,5 @@ def _split(text: str, near: tuple[Argument, ...]) -> tuple[Argument, ...]:
         words = shlex.split(text)
     except ValueError:
         return ()
-    spot = near[0].spot._replace(is_exact=False) if near else Spot(("command", 0))
+    spot = near[0].spot._replace(is_exact=False) if near else SourceRange(("command", 0))
     return tuple(Argument(word, spot) for word in words)

@@ -23,7 +23,7 @@ from shunter.migrate.proof.stages.runs import RunComparison, with_comparisons
 from shunter.migrate.survey.briefing.masking import masked_manifest
 from shunter.migrate.survey.inventory.classes import JobClass
 from shunter.migrate.survey.inventory.fleet import Fleet, fleet
-from shunter.migrate.survey.inventory.row import Entry, entry
+from shunter.migrate.survey.inventory.row import Row, row_of
 
 
 class Readiness(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Readiness(msgspec.Struct, frozen=True):
 class Job(NamedTuple):
     """One job with its conversion, proof and runs."""
 
-    entry: Entry
+    entry: Row
     outcome: Outcome
     before: str
     """Its manifest, as the user wrote it."""
@@ -157,7 +157,7 @@ def gathered(
     """The facts about a batch. `mark` marks suppressed findings of proofs; `advance` is called after each job."""
     jobs = []
     for outcome in batch.outcomes:
-        row = entry(outcome, now, inside=insides.get(id(outcome.source), ""))
+        row = row_of(outcome, now, inside=insides.get(id(outcome.source), ""))
         jobs.append(_job(row, outcome, batch.options, runs, mark))
         advance(1)
     lines = _lines(jobs)
@@ -170,7 +170,7 @@ def gathered(
 
 
 def _job(
-    row: Entry,
+    row: Row,
     outcome: Outcome,
     options: Options,
     runs: Sequence[RunComparison],

@@ -24,7 +24,7 @@ from shunter.migrate.conversion.source import live
 from shunter.migrate.conversion.source.provider import Input
 from shunter.migrate.findings import Finding
 from shunter.migrate.options import Options
-from shunter.migrate.survey.inventory.row import Entry, entry
+from shunter.migrate.survey.inventory.row import Row, row_of
 
 NOWHERE: Mapping[int, str] = MappingProxyType({})
 MOST_PROCESSES = 2
@@ -40,9 +40,9 @@ class InventoryOptions(NamedTuple):
     """The suppressions."""
 
 
-def of_batch(batch: Batch, now: datetime, inside: Mapping[int, str] = NOWHERE) -> list[Entry]:
+def of_batch(batch: Batch, now: datetime, inside: Mapping[int, str] = NOWHERE) -> list[Row]:
     """A row for each outcome; `inside` has the containing objects of embedded sources, by `id` of the source."""
-    return [entry(outcome, now, inside=inside.get(id(outcome.source), "")) for outcome in batch.outcomes]
+    return [row_of(outcome, now, inside=inside.get(id(outcome.source), "")) for outcome in batch.outcomes]
 
 
 def insides(given: Input) -> dict[int, str]:
@@ -57,10 +57,10 @@ async def of_cluster(
     *,
     label_selector: str = "",
     advance: Callable[[int], None] = lambda count: None,
-) -> tuple[list[Entry], list[Finding]]:
+) -> tuple[list[Row], list[Finding]]:
     """The rows of all v1 jobs in the namespaces (`""`: all), and findings about kinds that may not be read; `advance` is called
     with the number of jobs of each page. Rules that look for other jobs of the same name see only those of the same page."""
-    entries: list[Entry] = []
+    entries: list[Row] = []
     findings: list[Finding] = []
     with _pool() as pool:
         under_way: set[asyncio.Task[tuple[bytes, int]]] = set()
@@ -84,7 +84,7 @@ async def of_cluster(
     return entries, findings
 
 
-_DECODER = msgspec.msgpack.Decoder(list[Entry])
+_DECODER = msgspec.msgpack.Decoder(list[Row])
 
 
 async def _rows_elsewhere(executor: Executor | None, page: live.Page, inventory_options: InventoryOptions) -> tuple[bytes, int]:

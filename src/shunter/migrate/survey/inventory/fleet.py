@@ -12,7 +12,7 @@ from msgspec import Meta
 from shunter.api.grouping import grouped_by
 from shunter.migrate.catalogue import topics
 from shunter.migrate.survey.inventory.classes import CLASSES, JobClass
-from shunter.migrate.survey.inventory.row import Entry
+from shunter.migrate.survey.inventory.row import Row
 
 
 class Blocker(NamedTuple):
@@ -46,14 +46,14 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     namespaces: tuple[Part, ...]
     owners: tuple[Part, ...]
     blockers: tuple[Blocker, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[Row, ...]
 
     def count(self, *wanted: JobClass) -> int:
         """The number of jobs of any of these classes."""
         return sum(self.classes[name] for name in wanted)
 
 
-def fleet(entries: Iterable[Entry]) -> Fleet:
+def fleet(entries: Iterable[Row]) -> Fleet:
     """The inventory: rows sorted by namespace, kind and name; totals by number, then by name."""
     rows = tuple(sorted(entries, key=lambda row: (row.namespace, row.kind, row.name, row.place)))
     classes = Counter(row.job_class for row in rows)
@@ -80,7 +80,7 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def _parts(rows: Iterable[Entry], name_of: Callable[[Entry], str]) -> tuple[Part, ...]:
+def _parts(rows: Iterable[Row], name_of: Callable[[Row], str]) -> tuple[Part, ...]:
     by_name = grouped_by(rows, name_of)
     parts = [
         Part(name, len(some), sum(row.gpu_hours for row in some), sum(row.effort for row in some))

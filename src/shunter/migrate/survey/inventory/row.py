@@ -19,7 +19,7 @@ from shunter.migrate.survey.inventory.releases import needed
 from shunter.operator.overview import v1_state
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """A row. It keeps no part of the job, so that ten thousand rows need little memory."""
 
     kind: str
@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False)
         return object_title(self.kind, self.namespace, self.name)
 
 
-def entry(outcome: Outcome, now: datetime, *, inside: str = "") -> Entry:
+def row_of(outcome: Outcome, now: datetime, *, inside: str = "") -> Row:
     """The row of a job; `inside` names the object that it is embedded in."""
     source, conversion = outcome.source, outcome.conversion
     job = source.value
@@ -56,7 +56,7 @@ def entry(outcome: Outcome, now: datetime, *, inside: str = "") -> Entry:
     classification = classified(Subject(outcome, state, owner, inside))
     standing = [finding for finding in outcome.findings if not finding.suppressed]
     efforts = {finding.topic.id: finding.topic.effort for finding in standing}
-    return Entry(
+    return Row(
         kind=source.kind,
         namespace=source.namespace,
         name=source.name,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.peers.cluster_results import CLIENT, may_ask_for_job
@@ -140,7 +140,9 @@ def _is_told(text: str, start: int, decided: tuple[int, str] | None) -> bool:
     return decided is not None and "\n" not in text[min(start, decided[0]) : max(start, decided[0])]
 
 
-def _decided(draft: Draft, programs: Programs, text: str, spot: Spot, rules: list[scan_text.Rule]) -> tuple[int, str] | None:
+def _decided(
+    draft: Draft, programs: Programs, text: str, spot: SourceRange, rules: list[scan_text.Rule]
+) -> tuple[int, str] | None:
     """Where the text asks for what v2 has otherwise, and makes a number of ranks or shards of the answer."""
     if not first_match(_MAY_COUNT, text):
         return None
@@ -207,6 +209,6 @@ def _named(draft: Draft, text: str) -> tuple[int, str] | None:
     return None
 
 
-def _report(draft: Draft, topic: Topic, programs: Programs, text: str, spot: Spot, start: int, says: str) -> None:
+def _report(draft: Draft, topic: Topic, programs: Programs, text: str, spot: SourceRange, start: int, says: str) -> None:
     path, offset = place(programs, spot, spot.offset(start))
     draft.report(topic, path, f"{quoted(text, start, spot)}: {says}", offset=offset)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.pod_reads import python_texts
 from shunter.migrate.conversion.commands.python_code import is_python_code, parsed
 from shunter.migrate.conversion.commands.python_commands import commands, connection
@@ -120,7 +120,7 @@ def apply(draft: Draft) -> None:
                 draft.report(OWN_CLIENT, path, says, offset=offset)
 
 
-def _first_place(text: str, spot: Spot, codes: Sequence[Text], pod: _Pod) -> int | None:
+def _first_place(text: str, spot: SourceRange, codes: Sequence[Text], pod: _Pod) -> int | None:
     """Where the text first starts a client that may reach a pod; `codes` are the parts of it that are Python code."""
     if not first_match(_MENTION, text):
         return None

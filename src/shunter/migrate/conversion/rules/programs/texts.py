@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.pod_reads import words_and_texts
 from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft, Group
@@ -34,7 +34,7 @@ class Programs(NamedTuple):
     field: str
     container: Json
     volumes: list[Json]
-    texts: Sequence[tuple[str, Spot]]
+    texts: Sequence[tuple[str, SourceRange]]
     """All that stands in words, hooks, probes and mounted files, each once."""
 
 
@@ -105,14 +105,14 @@ def without_comments(text: str) -> str:
     return _REMARK.sub(lambda comment: " " * len(comment[0]), text)
 
 
-def place(programs: Programs, spot: Spot, start: int) -> tuple[Path, int | None]:
+def place(programs: Programs, spot: SourceRange, start: int) -> tuple[Path, int | None]:
     """In the source; of a file of a ConfigMap the mounts of the container."""
     if spot.file:
         return (*programs.path, "volumeMounts"), None
     return (*programs.path, *spot.path), start
 
 
-def quoted(text: str, start: int, spot: Spot, *, with_number: bool = False) -> str:
+def quoted(text: str, start: int, spot: SourceRange, *, with_number: bool = False) -> str:
     """The line of a text in which something stands, as findings name it: `ConfigMap scripts, run.sh: 'hostname -s'`. Of a Secret
     only its number: reports are read by people who may not read the Secret. With the number in any case where a reader has to
     find the line in a long file."""

@@ -14,7 +14,7 @@ from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import MASTER
 from shunter.migrate.conversion.commands import ENTRYPOINT, Launch, Use, understood
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.launchers import Started
 from shunter.migrate.conversion.commands.rewriting import is_editable, with_torchrun
 from shunter.migrate.conversion.commands.unread_variables import unread
@@ -68,7 +68,7 @@ class TrainingContainer(NamedTuple):
         """What decides how processes are started, for messages."""
         return _text(self.launch.decisive)
 
-    def place(self, spot: Spot | None) -> tuple[Path, int | None]:
+    def place(self, spot: SourceRange | None) -> tuple[Path, int | None]:
         """The path of a word in the source, and its offset; for one in a mounted file, the command of the container."""
         if spot is None or spot.file:
             field = "command" if self.container.get("command") else "args"
@@ -87,12 +87,12 @@ class TrainingContainer(NamedTuple):
         return self.start is not None and bool(self.start.file)
 
     @property
-    def start(self) -> Spot | None:
+    def start(self) -> SourceRange | None:
         """The first word of the command that trains."""
         return _start(self.launch.main)
 
     @property
-    def decisive_start(self) -> Spot | None:
+    def decisive_start(self) -> SourceRange | None:
         """The first word of the command that decides how processes are started."""
         return _start(self.launch.decisive)
 
@@ -256,7 +256,7 @@ def _text(found: Started) -> str:
     return f"`{command_excerpt(found.text)}`" + (f" ({', '.join(found.through)})" if found.through else "")
 
 
-def _start(found: Started) -> Spot | None:
+def _start(found: Started) -> SourceRange | None:
     return next((word.spot for word in (*found.head, *found.program)), None)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from shunter.migrate.survey.inventory.classes import CLASSES, RULES, JobClass
 from shunter.migrate.survey.inventory.fleet import Fleet, Part
-from shunter.migrate.survey.inventory.row import Entry
+from shunter.migrate.survey.inventory.row import Row
 from shunter.migrate.survey.report.page import Html, badge, bars, cards, element, page, table
 
 TONES: dict[JobClass, str] = {
@@ -80,7 +80,7 @@ def blockers(fleet: Fleet) -> list[Html]:
     return [element("h2", "Top blockers"), table(("id", "jobs", "about"), rows, numbers=[1])]
 
 
-def _row(row: Entry) -> tuple[object, ...]:
+def _row(row: Row) -> tuple[object, ...]:
     name = element("div", element("b", row.title), element("div", row.inside or row.place, class_="faint"))
     return (
         name,

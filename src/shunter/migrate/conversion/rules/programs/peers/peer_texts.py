@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.mounted_files import path_in
 from shunter.migrate.conversion.commands.pod_reads import python_texts
 from shunter.migrate.conversion.commands.python_code import is_python_code
@@ -52,7 +52,7 @@ class Text(NamedTuple):
     """Variables that hold the name or address of one pod."""
 
 
-def made(draft: Draft, programs: Programs, text: str, spot: Spot) -> Found:
+def made(draft: Draft, programs: Programs, text: str, spot: SourceRange) -> Found:
     """What the text, one of the programs', makes of its look-ups and requests, and other programs of the pod of the files that it
     writes."""
     found = Found()
@@ -79,7 +79,7 @@ def _number_of_file(draft: Draft, writer: Programs, written: str, path: str, *, 
     return ""
 
 
-def _made(draft: Draft, programs: Programs, text: str, spot: Spot, files: Files) -> Found:
+def _made(draft: Draft, programs: Programs, text: str, spot: SourceRange, files: Files) -> Found:
     in_python = partial(found_in_python, files=files) if files else found_in_python
     codes = [
         (0 if spot.is_decoded else code.spot.start - spot.start, code.text)

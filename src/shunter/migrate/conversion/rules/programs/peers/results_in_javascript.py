@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Spot
+from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.wrappers import program_name
 from shunter.migrate.conversion.rules.programs.peers.cluster_results import answers_a_number, asks_cluster
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
@@ -48,7 +48,7 @@ _END = late_pattern(r";|\n(?!\s*\.)")
 _MOST_STATEMENTS = 10_000
 
 
-def is_javascript(command: list[str], spot: Spot) -> bool:
+def is_javascript(command: list[str], spot: SourceRange) -> bool:
     """Whether a text of a container with that command is JavaScript: a file by its name, or a word that node is given."""
     last = str(spot.path[-1]).lower() if spot.path else ""
     return last.endswith(_FILES) if spot.file else bool(command) and program_name(command[0]) in _PROGRAMS
