@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from page.browser import samples
 from page.browser.chromium import Tab
 from page.browser.given import Given
+from page.browser.test_trouble import SESSION, reload_with
 from shunter.page.wire import NodeRow
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]
@@ -135,6 +136,16 @@ def test_a_printed_view_is_dark_on_white_and_nothing_is_cut_off(look: Look) -> N
         assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, f"{path} is too wide"
         assert page.evaluate(CUT_OFF) == [], path
         page.emulate_media(media="screen")
+
+
+@pytest.mark.parametrize(("path", "collection"), [("/jobs", "jobs"), ("/jobs/vision/PyTorchJob/bert-large", "job")])
+def test_axe_finds_nothing_among_rows_that_are_old(look: Look, given: Given, path: str, collection: str) -> None:
+    tab = look(path)
+    rows = {name: [msgspec.to_builtins(row) for row in found] for name, found in given.rows[collection].items()}
+    gone = {"collection": collection, "since": 40, "why": "no answer", "isAway": True}
+    reload_with(tab, ("snapshot", {"session": SESSION, "rows": rows}), ("gone", gone))
+    expect(tab.page.locator(".stale")).to_be_visible()
+    assert faults(tab.page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
