@@ -16,13 +16,14 @@ SECRET = [
     "KAGGLE_KEY", "PGPASSWORD", "MYSQL_PWD", "REDIS_PASSWORD", "DB_PASSWD", "SSH_PRIVATE_KEY", "TOKEN", "PASSWORD", "SECRET",
     "API_KEY", "hf_token", "my_secret_key", "DB_CONNECTION_STRING", "ENCRYPTION_KEY", "GIT_CREDENTIALS", "SSH_PRIVATE_KEY_B64",
     "clientSecret", "apiKey", "AccountKey", "--hf-token", "db.passwd", "VAULT_SECRET_ID", "AUTH_TOKENS", "TOKEN_2",
+    "DB_PASS", "MYSQL_PASS", "SMTP_PASS", "userPass",
 ]  # fmt: skip
 OPEN = [
     "AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_PROFILE", "GOOGLE_APPLICATION_CREDENTIALS", "TOKENIZERS_PARALLELISM", "PAD_TOKEN",
     "EOS_TOKEN", "MAX_TOKENS", "NUM_TOKENS", "TOKENS", "HF_HOME", "WANDB_PROJECT", "MLFLOW_TRACKING_USERNAME", "MONKEY",
     "KEY", "SORT_KEY", "PASSWORD_FILE", "SECRET_NAME", "CACHE_KEY", "HF_TOKEN_PATH",
     "secretName", "serviceAccountTokenExpirationSeconds", "PAD_TOKEN_ID", "token_type_ids", "PWD", "OLDPWD", "InvalidTokenError",
-    "--tokenizer", "MAX_NEW_TOKENS", "num_tokens_per_sec",
+    "FORWARD_PASS", "NUM_PASSES", "DB_PASSES", "--tokenizer", "MAX_NEW_TOKENS", "num_tokens_per_sec",
 ]  # fmt: skip
 
 

@@ -73,6 +73,16 @@ def test_runs_with_equal_logs_are_equal() -> None:
     }
 
 
+def test_steps_that_are_not_the_first_of_both_runs_are_named() -> None:
+    """The log of a pod begins later where the kubelet has rotated it."""
+    rotated = run(["rank=0 world_size=1", *spoken(0, 1, [9.0, 1.5, 0.6010])[2:]])
+    comparison = compared(trained(1, LOSSES), rotated, Tolerance())
+    [steps] = [aspect for aspect in comparison.aspects if aspect.name == "first steps of loss"]
+    assert (steps.original, steps.successor) == ("1.5, ... 2 values from step 2", "1.5, ...")
+    [steps] = [aspect for aspect in compared(rotated, rotated, Tolerance()).aspects if aspect.name == "first steps of loss"]
+    assert steps.original == "1.5, ... 2 values"
+
+
 def test_a_final_loss_of_0_6010_and_one_of_0_7009_are_different_by_default() -> None:
     """A public report called this equivalent convergence."""
     comparison = compared(trained(2, LOSSES), trained(2, [2.5, 1.5, 0.7009]), Tolerance())

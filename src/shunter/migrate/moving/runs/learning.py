@@ -89,16 +89,22 @@ def _series_pairs(original: Run, successor: Run, name: str) -> Iterator[tuple[Se
 
 def _first_steps(name: str, series_pairs: list[tuple[Series, Series]], first_steps: int) -> Part:
     pairs: list[Pair] = []
+    starts: list[tuple[Series, Point, Point]] = []
     for one, other in series_pairs:
         known = {point.at: point for point in other.points}
         common = [point for point in one.points if point.at in known][:first_steps]
         pairs += [_pair(one, point, known[point.at]) for point in common]
-    starts = [(one.points[0], other.points[0]) for one, other in series_pairs]
-    shown = _value(starts[0][0].value), _value(starts[0][1].value)
+        starts += [(one, point, known[point.at]) for point in common[:1]]
     title = f"first steps of {name}"
-    if not pairs:
-        return Part(title, *shown, obstacle="they have no step in common")
+    if not starts:
+        one, other = series_pairs[0]
+        begins = _value(one.points[0].value), _value(other.points[0].value)
+        return Part(title, *begins, obstacle="they have no step in common")
     counted = f"{len(pairs)} values" if len(series_pairs) == 1 else f"{len(pairs)} values of {len(series_pairs)} processes"
+    if any(one.points[0].at != other.points[0].at for one, other in series_pairs):
+        # A log that was rotated, or a run that continued: one of them does not begin here.
+        counted += f" from {_step(*starts[0][:2])}"
+    shown = _value(starts[0][1].value), _value(starts[0][2].value)
     return Part(title, f"{shown[0]}, ... {counted}", f"{shown[1]}, ...", tuple(pairs))
 
 

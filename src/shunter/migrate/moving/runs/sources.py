@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shunter.errors import InputError
 from shunter.jobs.logs.metrics import MetricPattern, log_report
+from shunter.jobs.metrics import Series
 from shunter.migrate.moving.runs import mlflow, tensorboard
 from shunter.migrate.moving.runs.record import Run
 
@@ -21,12 +22,14 @@ def with_metrics_of(run: Run, source: str, *, extra: Sequence[MetricPattern] = (
             uri, _, run_id = where.rpartition("#")
             return run.with_series(mlflow.series_of(uri, run_id))
         case "log" if where:
-            return run.with_series(log_report(_lines(Path(where)), pod=where, rank=None, extra=extra).series)
+            return run.with_series(_log_series(Path(where), extra))
     raise InputError(f"{source}: not a source of metrics.", "Write tensorboard:DIR, mlflow:URI#RUN or log:FILE.")
 
 
-def _lines(path: Path) -> list[str]:
+def _log_series(path: Path, extra: Sequence[MetricPattern]) -> tuple[Series, ...]:
+    """Those in a log file of any size, which is read line by line as the logs of pods are: at newlines alone."""
     try:
-        return path.read_text(errors="replace").splitlines()
+        with path.open(errors="replace", newline="\n") as lines:
+            return log_report(lines, pod=str(path), rank=None, extra=extra).series
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error}.", "Name a log file.") from error
