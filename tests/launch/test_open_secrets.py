@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobs.test_secret_names import SECRET
+from api.secrets.test_names import SECRET
 from shunter.errors import InputError
 from shunter.launch.options import LaunchOptions, Program
 

@@ -79,6 +79,10 @@ def seen(*pods: Pod, record: RankFailures | None = None) -> RankFailures | None:
             ["rank 1, pod bert-1, container node: Error, exit code 1: ValueError: no data"],
         ),
         (
+            pod(container(ended(1, message="OSError: 401 for https://me:s3cr3t-value@host")), phase="Failed"),
+            ["rank 1, pod bert-1, container node: Error, exit code 1: OSError: 401 for https://me:***@host"],
+        ),
+        (
             pod(container(WAITS, last=ended(1)), policy="OnFailure"),
             ["rank 1, pod bert-1, container node: Error, exit code 1"],
         ),
@@ -115,6 +119,7 @@ def seen(*pods: Pod, record: RankFailures | None = None) -> RankFailures | None:
         "succeeded",
         "out of memory",
         "the line that says why",
+        "a line with a password",
         "waits for its next start",
         "runs again",
         "was restarted after success",

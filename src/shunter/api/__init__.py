@@ -9,6 +9,7 @@ ownership.py                   who manages an object beside its users: owners, H
 rank_failures.py               `status.rankFailures`: what failed of a job, after its pods are gone
 strategic_merge.py             strategic merge patch, for API server and operator
 scheduling/                    what schedulers and queues read
+secrets/                       what counts as a credential, and texts without them
 pod_security.py, network_policies.py, program_start.py, viewers.py    what several packages must decide alike
 titles.py, paths.py, grouping.py    names of objects in sentences; the value at a path; lists in groups
 collector.py, late_patterns.py      why commands start fast: garbage collection, regular expressions compiled when asked

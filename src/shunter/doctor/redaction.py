@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from shunter.api.meta import LAST_APPLIED, Json
+from shunter.api.secrets.masking import HIDDEN, SHORTEST, credentials, masked_log, named_values
+from shunter.api.secrets.names import is_credential
 from shunter.doctor.evidence import Evidence, Sample
 from shunter.doctor.verdicts import Verdict
-from shunter.jobs.masking import HIDDEN, SHORTEST, credentials, masked_log, named_values
-from shunter.jobs.secret_names import is_credential
 
 NOISE = ("managedFields", LAST_APPLIED)
 OBJECTS = ("job", "pods", "events", "children", "workloads", "nodes", "neighbours", "claims", "policies")

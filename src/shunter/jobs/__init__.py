@@ -18,7 +18,6 @@ failures.py               what failed, by failure_record.py (the operator's reco
 following/                a job watched until its end, for a display
 ages.py                   ages and durations as short text
 condition_sentences.py    a change of a condition as a sentence
-masking.py                texts that leave the cluster, without credentials: by secret_names.py, addresses, forms
 deletion.py               deletes a job with all that belongs to it; nothing else here writes to a cluster
 
 What decides is pure; evidence, jobsets, job_view, last_log_lines, listing and lookup read. `shunter run`, its Python counterpart

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.api.meta import Json
+from shunter.api.secrets.masking import has_password
+from shunter.api.secrets.names import is_credential
 from shunter.errors import InputError
-from shunter.jobs.masking import has_password
-from shunter.jobs.secret_names import is_credential
 
 
 def require_no_secrets(variables: Iterable[Json]) -> None:

@@ -23,6 +23,7 @@ from typing import NamedTuple, TypeVar
 from shunter.api.core import ContainerStatus, Pod, TerminatedState
 from shunter.api.meta import true_condition
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
+from shunter.api.secrets.masking import masked_log
 from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
 from shunter.operator.deleted_pods import is_removed
 from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault
@@ -304,8 +305,8 @@ def _failure(pod: Pod, rank: int | None, container: str, run: _Run) -> RankFailu
 
 @lru_cache(maxsize=1024)
 def _message(text: str) -> str:
-    """What is kept of a termination message, which is looked at again in each reconcile: up to 4 KiB of a log, a millisecond."""
-    return exception_line(text.splitlines())[:LONGEST_MESSAGE]
+    """What is kept of a termination message, without credentials: up to 4 KiB of a log, looked at again in each reconcile."""
+    return exception_line(masked_log(text, ()).splitlines())[:LONGEST_MESSAGE]
 
 
 def _marked(counted: Mapping[str, int], failures: Iterable[RankFailure]) -> dict[str, int]:

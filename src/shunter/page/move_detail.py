@@ -12,11 +12,11 @@ from pathlib import Path
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.secrets.masking import credentials, masked, masked_value
 from shunter.api.titles import title_of
 from shunter.errors import ShunterError
 from shunter.jobs.logs.visible_text import shortened, visible
 from shunter.jobs.lookup import get_job, jobs_of, resource_of_kind
-from shunter.jobs.masking import credentials, masked, masked_value
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.migrate.conversion.emit.job import SEPARATOR

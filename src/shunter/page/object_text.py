@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shunter.api.formats.counts import count
 from shunter.api.meta import LAST_APPLIED, Json
+from shunter.api.secrets.masking import HIDDEN, credentials
 from shunter.api.yaml import readable_yaml
 from shunter.jobs.logs.visible_text import visible
-from shunter.jobs.masking import HIDDEN, credentials
 from shunter.migrate.survey.briefing.masking import masked_manifest
 
 FIRST = ("apiVersion", "kind", "metadata", "spec", "status")

@@ -140,6 +140,9 @@ async def test_last_words_are_read_before_anything_is_written(client: Client, re
     assert notes.messages == ["failed"]
 
 
+MASKED = "ValueError: HF_TOKEN=*** is expired"
+
+
 class Speaking:
     """A client that knows one log."""
 
@@ -159,8 +162,9 @@ class Speaking:
         ((b"x" * 5000,), "failed. Last log lines:\n" + "x" * 500),
         ((b"1\n2\n3\n4\n5\n6\n",), "failed. Last log lines:\n2\n3\n4\n5\n6"),
         ((b"\xff\n",), "failed. Last log lines:\n\ufffd"),
+        ((b"login --token s3cr3t-value refused\n",), "failed. Last log lines:\nlogin --token *** refused"),
     ],
-    ids=["two lines", "nothing", "a long line", "six lines", "no text"],
+    ids=["two lines", "nothing", "a long line", "six lines", "no text", "a credential"],
 )
 async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: str, notes: Notes) -> None:
     told = Note(
@@ -181,8 +185,9 @@ async def test_last_words_follow_the_message(chunks: tuple[bytes, ...], wanted: 
         ((b"\n",), {"last": [{"pod": "a"}, {"pod": "b"}]}),
         ((b"x" * 300,), {"last": [{"pod": "a", "message": "x" * 256}, {"pod": "b"}]}),
         ((), {"last": [{"pod": "a"}, {"pod": "b"}]}),
+        ((b"ValueError: HF_TOKEN=s3cr3t-value is expired\n",), {"last": [{"pod": "a", "message": MASKED}, {"pod": "b"}]}),
     ],
-    ids=["the line that is chosen", "nothing", "a long line", "no log"],
+    ids=["the line that is chosen", "nothing", "a long line", "no log", "a credential"],
 )
 async def test_a_line_of_a_log_is_put_into_the_status(chunks: tuple[bytes, ...], wanted: dict[str, Any], notes: Notes) -> None:
     class Patched(Speaking):

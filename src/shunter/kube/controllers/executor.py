@@ -18,6 +18,7 @@ import msgspec
 from shunter.api.meta import Json, MetadataOnly
 from shunter.api.ownership import controller_uid
 from shunter.api.resources import Resource
+from shunter.api.secrets.masking import masked_log
 from shunter.kube.cache.expectations import CompletedWrite
 from shunter.kube.cache.store import key_of
 from shunter.kube.cache.watch_events import ObjectIdentity
@@ -221,11 +222,12 @@ class Executor:
             return Failure(status, error.code, "Conflict" if _is_conflict(error) else error.reason, error.message)
 
     async def _last_lines(self, log: ContainerLog) -> list[str]:
-        """The last lines of a log; none where it cannot be read, or not soon."""
+        """The last lines of a log, without credentials: more users read events and statuses than logs. None where the log cannot
+        be read, or not soon."""
         chunks = self._client.logs(log.pod, log.namespace, container=log.container, previous=log.previous, tail_lines=READ_LINES)
         try:
             async with asyncio.timeout(LAST_WORDS_SECONDS):
-                return [line async for line in text_lines(chunks)]
+                return masked_log("\n".join([line async for line in text_lines(chunks)]), ()).split("\n")
         except (ApiError, TimeoutError):
             return []
 

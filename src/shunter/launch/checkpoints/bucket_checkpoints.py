@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
+from shunter.api.secrets.masking import masked
 from shunter.errors import InputError
-from shunter.jobs.masking import masked
 from shunter.launch.checkpoints.location import ENDPOINT_VARIABLES, endpoint_of
 from shunter.launch.checkpoints.saved import COMPLETE, SavedStep, StoredFile, newest_damage, steps_of
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
+from shunter.api.secrets.masking import credentials, masked_value
 from shunter.errors import InputError
-from shunter.jobs.masking import credentials, masked_value
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Topic

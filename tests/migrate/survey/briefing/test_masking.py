@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from migrate.survey.briefing.given_jobs import facts
-from shunter.jobs.masking import credentials, masked
+from shunter.api.secrets.masking import credentials, masked
 from shunter.migrate.conversion.batch import converted
 from shunter.migrate.conversion.emit.job import text_of
 from shunter.migrate.conversion.source.documents import parsed

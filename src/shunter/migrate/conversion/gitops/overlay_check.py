@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
-from shunter.jobs.masking import credentials, masked_value
+from shunter.api.secrets.masking import credentials, masked_value
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.emit.files import results, usable
 from shunter.migrate.conversion.one_job import Conversion

@@ -7,8 +7,8 @@ front_text     the same as Markdown
 job_page       one job: decision, proof, findings, commands, both manifests
 job_commands   what to type next about one job
 sdk_page       TrainingClient to TrainerClient, call by call
-masking        manifests without credentials, for these pages; what counts as one is decided in jobs/secret_names.py (names) and
-               jobs/masking.py (addresses, forms of tokens)
+masking        manifests without credentials, for these pages; what counts as one is decided in api/secrets/names.py (names) and
+               api/secrets/masking.py (addresses, forms of tokens)
 site           all files
 
 Tests: tests/migrate/survey/briefing; facts in test_decision.py, all pages in test_site.py there.

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from shunter.api.meta import Json
-from shunter.jobs.masking import HIDDEN, credentials, masked
+from shunter.api.secrets.masking import HIDDEN, credentials, masked
 from shunter.migrate.conversion.batch import Batch, Outcome
 from shunter.migrate.conversion.cleaning import clean
 from shunter.migrate.conversion.emit.job import plain_text, written

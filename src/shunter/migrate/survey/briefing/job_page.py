@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.jobs.masking import HIDDEN
+from shunter.api.secrets.masking import HIDDEN
 from shunter.migrate.conversion.emit.job import SEPARATOR
 from shunter.migrate.proof.proving import STAGES
 from shunter.migrate.survey.briefing.facts import Facts, Job

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import yaml
 
+from shunter.api.secrets.masking import HIDDEN, is_flag, masked, may_follow, named_values
+from shunter.api.secrets.names import is_credential, names_secret
 from shunter.api.yaml import Loader
-from shunter.jobs.masking import HIDDEN, is_flag, masked, may_follow, named_values
-from shunter.jobs.secret_names import is_credential, names_secret
 from shunter.migrate.conversion.source.yaml_nodes import nodes
 
 

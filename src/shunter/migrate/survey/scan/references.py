@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shunter.jobs.masking import masked
+from shunter.api.secrets.masking import masked
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.survey.scan import manifests, network, notebooks, python_code
 from shunter.migrate.v1_texts import rules as text

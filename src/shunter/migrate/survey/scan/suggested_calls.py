@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 
-from shunter.jobs.masking import HIDDEN, masked
+from shunter.api.secrets.masking import HIDDEN, masked
 
 _TO_TRAINER = {
     "train_func": "func",

@@ -13,7 +13,7 @@ from typing import Any
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.jobs.secret_names import holds_secret, is_concealed, is_credential, names_secret
+from shunter.api.secrets.names import holds_secret, is_concealed, is_credential, names_secret
 
 HIDDEN = "***"
 SHORTEST = 6

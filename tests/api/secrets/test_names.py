@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.jobs.masking import HIDDEN, credentials, masked, masked_log
-from shunter.jobs.secret_names import holds_secret, names_secret
+from shunter.api.secrets.masking import HIDDEN, credentials, masked, masked_log
+from shunter.api.secrets.names import holds_secret, names_secret
 from shunter.page.object_text import object_text
 
 SECRET = [

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from shunter.jobs.masking import HIDDEN, masked_log
+from shunter.api.secrets.masking import HIDDEN, masked_log
 
 SECRET = "s3cr3t/value-of+42"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\n{0}\n{0}\n-----END RSA PRIVATE KEY-----"
