@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from doctor.evidences import pod, runs, seen
-from job_evidence import NOW
+from job_evidence import NOW, v1_job
+from shunter.api.meta import Json
 from shunter.doctor.case import Case
 
 
@@ -28,3 +31,37 @@ def test_workers_of_an_mpijob_hold_the_ranks_and_its_launcher_none() -> None:
         one["spec"]["containers"][0]["name"] = "mpi"
         pods.append(one)
     assert Case(seen(*pods, job=job), NOW).ranks == {"j-worker-0": (0, 1), "j-worker-1": (2, 3)}
+
+
+def _of_two_ranks(rank: int) -> Json:
+    return pod(rank, container={"command": ["torchrun", "--nproc-per-node", "2", "train.py"]}, **runs())
+
+
+@pytest.mark.parametrize(
+    ("pods", "processes", "ranks"),
+    [
+        ([_of_two_ranks(0), _of_two_ranks(2)], None, (4, 5)),
+        ([_of_two_ranks(0)], None, (4, 5)),
+        ([], "2", (4, 5)),
+        ([], "auto", (2,)),
+        ([], None, (2,)),
+    ],
+    ids=["its replacement is there", "only another is there", "the job says", "the job does not say", "one process a pod"],
+)
+def test_a_recorded_failure_of_a_pod_that_is_gone_has_the_ranks_of_its_processes(
+    pods: list[Json], processes: str | None, ranks: tuple[int, ...]
+) -> None:
+    """The record has the number of the pod."""
+    failure = {
+        "pod": "j-worker-1",
+        "podUID": "gone",
+        "rank": 2,
+        "container": "pytorch",
+        "restart": 0,
+        "reason": "Error",
+        "exitCode": 1,
+    }
+    job = v1_job(2, rankFailures={"count": 1, "last": [failure]})
+    job["spec"] |= {"nprocPerNode": processes} if processes else {}
+    [ending] = Case(seen(*pods, job=job), NOW).endings
+    assert ending.ranks == ranks

@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.doctor.endings import Ending, endings
 from shunter.doctor.evidence import Evidence
 from shunter.doctor.launcher import hosts_in
-from shunter.doctor.places import places
+from shunter.doctor.places import places, ranks_of_number
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.blocked_pod import BlockedPod
@@ -89,8 +89,17 @@ class Case:
     def log_ranks(self) -> dict[int, int]:
         """For each rank the number of its pod, by which `shunter logs --rank` and the page show its log: of 8 ranks a pod, that
         of rank 99 is 12. Only of pods that exist."""
+        return {rank: number for number, ranks in self._numbered.items() for rank in ranks}
+
+    @cached_property
+    def _numbered(self) -> dict[int, tuple[int, ...]]:
+        """The ranks of each pod that exists, by its number."""
         numbers = ((self.members.of(pod).rank, self.ranks.get(pod["metadata"]["name"], ())) for pod in self.pods)
-        return {rank: number for number, ranks in numbers if number is not None for rank in ranks}
+        return {number: ranks for number, ranks in numbers if number is not None}
+
+    def ranks_of_number(self, number: int) -> tuple[int, ...]:
+        """The ranks of the pod with this number in the job, also if it is gone."""
+        return ranks_of_number(self.job, self._numbered, number)
 
     def ranks_of(self, pods: Iterable[str]) -> tuple[int, ...]:
         """The ranks of the pods of these names, sorted, each once; a pod without a rank adds none."""
@@ -150,7 +159,7 @@ class Case:
         """How containers of the job ended, causes first; empty for a job that has succeeded."""
         if self.overview.state == "Succeeded":
             return []
-        return endings(self.job, self.pods, self.evidence.events, self.logs, self.ranks)
+        return endings(self.job, self.pods, self.evidence.events, self.logs, self.ranks, self.ranks_of_number)
 
     @cached_property
     def failures(self) -> list[Ending]:

@@ -57,6 +57,22 @@ def _places(job: Json, own: Sequence[Json], without: Sequence[str]) -> dict[str,
     return found
 
 
+def ranks_of_number(job: Json, numbered: Mapping[int, tuple[int, ...]], number: int) -> tuple[int, ...]:
+    """The ranks of the pod with this number, which may be gone: those of its replacement, else as many as the other pods have.
+    `numbered` are the ranks of the pods that exist, by their numbers; without any the job's own number of processes counts."""
+    if number in numbered:
+        return numbered[number]
+    if ranked := [other for other, ranks in numbered.items() if ranks]:
+        nearest = min(ranked, key=lambda other: abs(other - number))
+        size = len(numbered[nearest])
+        first = numbered[nearest][0] + (number - nearest) * size
+        return tuple(range(first, first + size)) if first >= 0 else ()
+    spec = job.get("spec", {})
+    given = str((spec.get("trainer") or {}).get("numProcPerNode") or spec.get("nprocPerNode") or 1)
+    size = int(given) if given.isdecimal() else 1
+    return tuple(range(number * size, (number + 1) * size))
+
+
 def rank_count(
     job: Json,
     found: Mapping[str, tuple[int, ...]],

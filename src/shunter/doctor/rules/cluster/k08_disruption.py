@@ -12,7 +12,7 @@ from shunter.api.core import pod_has_ended
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json, Struct
 from shunter.doctor.case import Case
-from shunter.doctor.endings import gone_ranks
+from shunter.doctor.endings import deleted_pod_number
 from shunter.doctor.places import rank_list
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Excerpt, Verdict
@@ -98,7 +98,8 @@ def _verdict(case: Case, text: str, pods: list[str], found: dict[str, list[Disru
 
 def _ranks(case: Case, pod: str, ones: list[Disruption]) -> tuple[int, ...]:
     at = moment(ones[0].at)
-    return case.ranks_of([pod]) or (gone_ranks(case.job, pod, at) if at is not None else ())
+    number = deleted_pod_number(case.job, pod, at) if at is not None else None
+    return case.ranks_of([pod]) or (case.ranks_of_number(number) if number is not None else ())
 
 
 def _of_pods(case: Case) -> Iterator[Disruption]:
