@@ -81,7 +81,23 @@ WORKFLOW = Topic(
     remedy="Wait for the condition Complete; Katib: primaryContainerName node, primaryPodLabels by the completion index 0.",
     effort=3,
 )
+ARGO_CD = Topic(
+    id="SCAN035",
+    title="a setting of Argo CD about v1 kinds",
+    severity="warning",
+    change="manual",
+    grade="N",
+    explanation=(
+        "ignoreDifferences, lists of resources of an AppProject and customizations in argocd-cm name kubeflow.org and a kind. "
+        "They have no effect on TrainJobs: Argo CD reverts what it ignored before, for example the spec.suspend that Kueue sets, "
+        "so that a training stops or starts out of its turn; or a project does not allow TrainJobs."
+    ),
+    remedy="Add the same for group trainer.kubeflow.org, kind TrainJob; its path for suspending is /spec/suspend.",
+)
 
+_ARGO_CD_KINDS = ("Application", "ApplicationSet", "AppProject")
+_CUSTOMIZATION = re.compile(rf"resource\.customizations\.\w+\.{re.escape(V1_GROUP)}_(?:{'|'.join(KINDS)})")
+"""A key of argocd-cm."""
 _RBAC_KINDS = ("Role", "ClusterRole")
 _MONITOR_KINDS = ("PodMonitor", "ServiceMonitor")
 _POLICY_KINDS = (
@@ -137,6 +153,7 @@ def _object(node: yaml.MappingNode, found: Found) -> None:
     elif kind in _POLICY_KINDS or version.startswith(_POLICY_GROUPS):
         found.references.extend(_policy(node, kind))
     else:
+        found.references.extend(_argo_cd(node, kind, version))
         found.references.extend(_selectors(node, kind))
         found.references.extend(_conditions(node, kind))
 
@@ -169,6 +186,21 @@ def _policy(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:
             if isinstance(matched, yaml.ScalarNode) and matched.value in ("*", "*/*"):
                 says = f"{_title(node, kind)} matches all kinds of {V1_GROUP}, not TrainJobs."
                 yield _reference(POLICY, matched, says, "")
+
+
+def _argo_cd(node: yaml.MappingNode, kind: str, version: str) -> Iterator[Reference]:
+    if kind in _ARGO_CD_KINDS and version.startswith("argoproj.io/"):
+        for rule in nodes(node):
+            named = _value(rule, "kind")
+            if _scalar(rule, "group") == V1_GROUP and isinstance(named, yaml.ScalarNode) and named.value in (*KINDS, "*"):
+                of = "all kinds" if named.value == "*" else named.value
+                yield _reference(
+                    ARGO_CD, named, f"{_title(node, kind)} has a setting for {of} of {V1_GROUP}, not for TrainJobs.", ""
+                )
+    elif kind == "ConfigMap":
+        for key, _ in _entries(node):
+            if _CUSTOMIZATION.fullmatch(key.value):
+                yield _reference(ARGO_CD, key, f"{_title(node, kind)} has {key.value}, and nothing for TrainJobs.", "")
 
 
 def _shown(value: str) -> str:
