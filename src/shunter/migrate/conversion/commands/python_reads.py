@@ -373,7 +373,15 @@ def _is_of_task(node: ast.AST) -> bool:
 
 def _makes_number(node: ast.Call) -> bool:
     is_of_python = isinstance(node.func, ast.Name) or ast.unparse(node.func) == "functools.reduce"
-    return called(node) in _NUMBERS or (called(node) in _FOLDS and is_of_python)
+    return called(node) in _NUMBERS or (called(node) in _FOLDS and is_of_python and not _adds_lengths(node))
+
+
+def _adds_lengths(node: ast.Call) -> bool:
+    """Whether it adds how many of something there are, whatever they are: `sum(len(hosts) for hosts in cluster.values())`."""
+    first = node.args[0] if node.args else None
+    if isinstance(first, ast.Call) and called(first) == "map" and first.args:
+        return isinstance(first.args[0], ast.Name) and first.args[0].id == "len"
+    return isinstance(first, (ast.GeneratorExp, ast.ListComp)) and isinstance(first.elt, ast.Call) and called(first.elt) == "len"
 
 
 def _keeps_names(node: ast.Call) -> bool:
