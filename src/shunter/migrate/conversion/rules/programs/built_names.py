@@ -180,7 +180,7 @@ def _pattern(name: str, roles: str) -> str:
     """What a text looks like that joins a name, one of the roles and a number."""
     in_one_text = rf"{_JOINED}(?:{roles})-?(?:\d|[$%{{\[\"'<]|$)"
     of_any_job = rf"\.[*+]-(?:{roles})-(?:\d|\\+d|\[\\*[\dd]|[$%{{][\w{{(])"
-    of_files = rf"\*[._-]?(?:{name}-)?(?:{roles})-(?:\d|[*?\[{{$%])"
+    of_files = rf"(?<!/var/log/containers/)\*[._-]?(?:{name}-)?(?:{roles})-(?:\d|[*?\[{{$%])"  # HOST021 reports those logs
     by_join = rf"""["']-["']\.join\([^)\n]{{0,400}}["'](?:{roles})["']"""
     of_three = rf"{_VALUE}-{_VALUE}-(?:\d|{_VALUE})"
     a_role = rf"""(?:=\s*["']?|["'(,\s])(?:{roles})(?=["'),;\s]|$)"""
