@@ -42,6 +42,8 @@ PYTHON = {
     "import os\nall = os.environ['MASTER_ADDR'].split(',')\nn = sum(len(one) for one in [all])": [SHOWS],
     "import json, os\nn = sum(map(len, json.loads(os.environ['MASTER_ADDR'])['cluster'].values()))": [SHOWS],
     "import os\nall = os.environ['MASTER_ADDR'].split(',')\nn = sum(hash(one) for one in all)": [DECIDES],
+    "c = OmegaConf.create({'k': 'HOSTN', 'shard': '${oc.env:${k}AME}'})": [SHOWS],
+    "c = OmegaConf.create({'k': 'L', 'lr': '${oc.env:${k}R}'})": [],
     "w = SummaryWriter()": [SHOWS],
     "w = SummaryWriter(log_dir=None, comment='x')": [SHOWS],
     "w = SummaryWriter('/logs')": [],

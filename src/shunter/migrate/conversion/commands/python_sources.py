@@ -33,6 +33,8 @@ PREFIXES = frozenset({"auto_envvar_prefix", "auto_env_var_prefix", "env_prefix",
 """What click, typer, ConfigArgParse, pydantic, jsonargparse, dynaconf and environs call the beginning of the names of variables
 that they fill options from."""
 _OPTION = late_pattern(r"(?:--)?[A-Za-z]\w*(?:-\w+)*")
+_NAMED_LATER = late_pattern(r"\$\{(?:oc\.)?env:[^}]*\$\{")
+"""A variable of the environment whose name is put together when a setting is read: `${oc.env:${prefix}NAME}`."""
 _RESOLVERS = frozenset({"TFConfigClusterResolver"})
 """What reads TF_CONFIG for a program."""
 
@@ -92,6 +94,8 @@ class Sources:
             return ""
         if node.value in _HOST_NAME_CALLS:
             return HOST_NAME
+        if _NAMED_LATER.search(node.value):
+            return self._looked_for
         return self._variables.get(node.value) or next((called for _, called in self._put_in(node.value)), "")
 
     def _behind_a_prefix(self, option: str) -> str:
