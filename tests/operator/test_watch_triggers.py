@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from shunter.api.core import Service
-from shunter.api.meta import Json
-from shunter.api.resources import SERVICES
+from shunter.api.jobset import JOBSET_NAME
+from shunter.api.meta import Json, MetadataOnly
+from shunter.api.resources import PODS, SERVICES
 from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS, PodGroup
 from shunter.kube.cache.store import Difference
 from shunter.kube.client import Client
@@ -76,3 +77,13 @@ def test_a_train_job_hears_that_a_snapshot_in_its_way_is_gone(manager: Manager, 
         config_map = msgspec.convert({"metadata": head(name, "Workflow", owner)}, ConfigMap)
         informer.notify(Difference(config_map, None))
     assert woken(manager, "trainjob_controller") == ["team-a/mnist"]
+
+
+def test_pods_of_train_jobs_are_read_at_once_when_one_has_failed(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise once a second; the pod and its log may soon be deleted."""
+    pods, _ = trainer.failed_pod_informer(manager)
+    ended: list[str] = []
+    monkeypatch.setattr(pods, "end_pause", lambda: ended.append("pause"))
+    failed = manager.informer(PODS, MetadataOnly, label_selector=JOBSET_NAME, field_selector="status.phase=Failed")
+    failed.notify(Difference(None, msgspec.convert({"metadata": head("bert-node-0-0", "Job", "bert-node-0")}, MetadataOnly)))
+    assert ended == ["pause"]

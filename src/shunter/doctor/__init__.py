@@ -14,7 +14,8 @@ rank_texts.py                     where a rank stands, and in which call it wait
 places.py, launcher.py            which ranks are in which pod; whether the launcher of an MPI job is a node
 job_lookup.py, jobsets.py         which job is meant; JobSets without a TrainJob
 rights.py, debug_containers.py    the user's permissions; ephemeral containers with py-spy
-redaction.py, recording.py        without credentials; `--record` and `--from`
+redaction.py                      evidence without credentials (what counts as one is decided in api/secrets)
+recording.py                      `--record` and `--from`
 verdicts.py, text.py              the answer as values (`-o json`) with the exit code, and as text
 
 `operator.causes` decides from API evidence why a job does not train; the K rules turn that into verdicts.

@@ -9,7 +9,7 @@ proof/        how far a conversion is proved, from the text of the result to the
 conversion/   from a v1 job, where it stands, to a TrainJob and its runtime, and their texts
 pods/         the pods of both generations, made in memory
 v1_texts/     patterns by which one line shows v1, shared by scan and conversion; what a program does with host names, DNS or
-              kubectl (findings HOST...) is in conversion/rules/programs
+              kubectl (findings HOST...) is reported in conversion/rules/programs, how its code is read is in conversion/commands
 
 findings, catalogue, grouping, excerpts    topics and findings; all topics; equal ones together; how much of a text is shown
 options, paths        what a user decides of a conversion; places of values

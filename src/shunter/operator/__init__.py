@@ -11,6 +11,7 @@ pod_places.py          the place of each pod in its job, and its rank
 overview.py            state, ranks and times of a job of any kind in one row; native_jobs.py: the same of Indexed Jobs
 training_progress.py   steps, time left and warnings of what a program reported; restarts.py: how often all pods were recreated
 suspension.py          how a job is suspended or resumed; interrupted_scaling.py: one that `scale` left suspended
+                       (what `jobs` says of it, ScaleInterrupted, is in causes/job.py)
 program_logs/          what programs write, and which line says why they ended; needs.py: what they need of an image
 config.py, kinds.py    the file of `--config`; the kinds that are served
 permissions.py         what the operator may do: the one source of its roles

@@ -3,8 +3,10 @@
 __main__.py, process.py      the process: its socket, then the server; storage, servers and watches until SIGTERM
 requests.py                  a request as a value: user, verb, target, options; older watch paths; resourceVersions as numbers
 server.py, negotiation.py    the HTTP front, which decides nothing else; forms of bodies and answers
-reads.py, watch.py           GET, LIST and WATCH; selectors.py: label and field selectors
-writes.py                    create, update, patch, status: preconditions, generation, what a write cannot change
+reads.py, watch.py           GET, LIST and WATCH; selectors.py: label and field selectors (which fields a kind lets select, and
+                             what an absent one counts as, is in the kind's module of builtin/)
+writes.py                    create, update, patch, status: preconditions, generation, what a write cannot change; names are
+                             generated after mutating admission, whose webhooks see none
 apply/, patch/               server-side apply and who owns which field; the other forms of patches
 deletion.py                  finalizers, grace periods, propagation
 decoding.py                  from a body to an object of its kind: unknown fields, defaults
@@ -23,5 +25,6 @@ printers/                    what `kubectl get` shows
 status.py                    refusals in kube-apiserver's words
 
 Tests: tests/cluster/apiserver; requests and the answers of a real kube-apiserver in tests/vectors/cases, those of watches in
-watch.yaml and watch-paths.yaml, of resourceVersions in resource-versions.yaml, of deletions in deletion.yaml there.
+watch.yaml and watch-paths.yaml, of resourceVersions in resource-versions.yaml, of deletions in deletion.yaml,
+of field selectors in field-selectors.yaml there.
 """

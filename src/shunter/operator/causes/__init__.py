@@ -1,7 +1,7 @@
 """Why a job does not train. Pure; input is plain JSON of the job and of what was read beside it.
 
-job.py          the order in which causes are checked; causes in the job itself (being deleted, suspended, managedBy) and
-                in objects that were rejected
+job.py          the order in which causes are checked; causes in the job itself (being deleted, suspended, left suspended by
+                an interrupted `scale`: ScaleInterrupted, managedBy) and in objects that were rejected
 blocked_pod.py  what blocks one pod, and the priority of these causes
 pods.py         causes in a pod: volumes, images, crash loops
 placement.py    why a pod has no node, alone or with its gang

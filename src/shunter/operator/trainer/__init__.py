@@ -16,9 +16,9 @@ statusserver/               what programs report of their progress; metrics.py: 
 runtime_patches.py          runtimePatches, merged into the runtime's template; go_encoding.py: which empty or false values of a
                             patch count (readOnly, serviceAccountName, storageClassName)
 resources.py, upserts.py    GPUs and CPUs of a node; lists of containers
-controllers.py              which changes wake a job
+controllers.py              which changes wake a job; pods are read once a second, and at once when one has failed
 
-Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py in
-tests/operator/test_watch_triggers.py; changes that the CRD refuses (numNodes of a running TrainJob) in
+Tests: tests/operator/trainer; runtime_spec.py in test_obstacles.py there, controllers.py (wakes, and
+pods read at once) in tests/operator/test_watch_triggers.py; changes that the CRD refuses (numNodes of a running TrainJob) in
 tests/api/crds/test_generator.py; lifecycles, as upstream's Trainer was recorded, in tests/recordings/v2 (test_recordings.py).
 """

@@ -10,5 +10,5 @@ webhooks.py                 which webhooks are asked; match_conditions.py: the C
 webhook_calls.py            a webhook asked, and that it cannot be reached; webhook_answers.py: what is taken for an answer
 
 Tests: tests/cluster/apiserver/admission; tests/vectors/cases/limits.yaml, policies.yaml,
-mutating-policies.yaml, policy-types.yaml, runtime-classes.yaml and webhooks.yaml.
+mutating-policies.yaml, policies-with-webhooks.yaml, policy-types.yaml, runtime-classes.yaml and webhooks.yaml.
 """

@@ -12,7 +12,7 @@ events.py, plain.py       Events in two groups; kinds that are only kept
 rules/                    what the others refuse; typed.py: how a kind gets its schema
 
 Tests: tests/cluster/apiserver/builtin; requests and the answers of a real kube-apiserver in tests/vectors/cases (builtin-*.yaml,
-refused-*.yaml).
+refused-*.yaml; addresses, node ports and health check ports of Services in service-addresses.yaml).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Schemas: structural ones of custom kinds (pruned, defaulted, validated), and the Go types of built-in ones (decoded).
 
-structure.py, counts.py     whether the schema of a CustomResourceDefinition is one
+structure.py, counts.py     whether the schema of a CustomResourceDefinition is one, its defaults included
 node.py, sharing.py         schemas as they are kept
 prune.py                    unknown fields go, defaults come
 validate.py, formats.py     types, bounds, patterns, formats
@@ -14,7 +14,8 @@ cel_authorizer.py           what expressions of admission ask the authorizer
 embedded.py, nesting.py     objects within objects; how deep they may be
 golang.py                   built-in kinds, as Go's JSON decoder takes them
 
-Tests: tests/cluster/apiserver/schema; tests/vectors/cases/schema-definitions.yaml, schema-rules.yaml and schema-validation.yaml.
+Tests: tests/cluster/apiserver/schema; tests/vectors/cases/schema-definitions.yaml, schema-rules.yaml and schema-validation.yaml;
+expressions in cel-functions.yaml and cel-times.yaml, defaults that rules refuse in the latter.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ indexes.py, pods.py, status.py, ttl.py        completion indexes; a pod as it is
                                               podReplacementPolicy (a terminating pod keeps its place): pods.py
 orphans.py                                    pods that no Job counts any more
 
-Tests: tests/cluster/controllers/job; tests/recordings/job, replayed by tests/cluster/controllers/test_recordings.py.
+Tests: tests/cluster/controllers/job, startTime of suspended, resumed and finished Jobs in test_start_time.py there;
+tests/recordings/job, replayed by tests/cluster/controllers/test_recordings.py.
 """
 
 from shunter.cluster.controllers.job.pods import pods_of

@@ -17,7 +17,8 @@ shell_reads, shell_values, shell_programs, shell_starts    in shell text
 python_reads, python_sources, python_code, python_commands, inline_python, nested_programs    in Python
 mentions              in texts of other languages
 
-Tests: tests/migrate/conversion/commands; what is read of a pod also in tests/scenarios/migrate/pod-reads.
+Tests: tests/migrate/conversion/commands, single commands that look for a name (shell_programs) in test_shell_reads.py there;
+what is read of a pod also in tests/scenarios/migrate/pod-reads.
 """
 
 from shunter.migrate.conversion.commands.launchers import Launcher, Started

@@ -2,7 +2,8 @@
 
 overlays.py             how a tree of kustomizations is converted, and why so; overlay_conversion.py does it
 overlay_topics.py       the findings about kustomizations that are converted, and their patches; KUSTOMIZE008, about those that
-                        are not built, is in migrate/conversion/source/kustomization.py
+                        are not built, is in migrate/conversion/source/kustomization.py, KUSTOMIZE007 in
+                        migrate/conversion/source/deployers.py
 kustomize.py, copies.py, selection.py    what a directory builds, also in parts; which objects a patch selects
 replacements.py         replacements that name v1 jobs
 editing.py              small changes to a kustomization's text

@@ -5,7 +5,8 @@ tensorflow.py   a replicated job a role, TF_CONFIG; successPolicy
 mpi.py          launcher and nodes; mpi_command.py: options of mpirun; mpi_findings.py, mpi_topics.py: its findings
 xgboost.py, paddle.py, jax.py    Master and Workers with v1's variables; the pod that all meet; Workers under the jax plugin
 
-Tests: tests/scenarios/migrate, a folder a kind; tests/migrate/conversion/kinds.
+Tests: tests/scenarios/migrate, a folder a kind (findings of MPI in mpi/); what holds for all kinds, and pytorch.py, in
+tests/migrate/conversion/kinds.
 """
 
 from __future__ import annotations

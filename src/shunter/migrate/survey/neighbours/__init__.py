@@ -7,7 +7,8 @@ changes.py          whom a selector selects before and after, and the selector t
 references.py       objects that name a job: scaleTargetRef, targetRef, owners
 topics.py           the findings
 selector_texts.py   a manifest's text with another selector in it
-checks.py           all of it over an input, beside the scan of everything that is passed on
+checks.py           all of it over an input, and which documents, Lists among them, can be rewritten; beside the scan of
+                    everything that is passed on
 
 Tests: what is reported and rewritten, a case a file, in tests/scenarios/migrate/neighbours (one-stays-v1: a selector that is left
 alone); pairs of requirements, and changes.py, in test_checks.py of tests/migrate/survey/neighbours.

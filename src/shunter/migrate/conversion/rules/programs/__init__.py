@@ -1,6 +1,7 @@
 """Rules about what programs of the pods say and read.
 
-pod_reads, whole_environment    names, addresses and variables of pods that v2 has otherwise
+pod_reads, whole_environment    names, addresses and variables of pods that v2 has otherwise; whether code decides by one or shows
+                                it is judged in migrate/conversion/commands (shell_reads, shell_programs, python_reads)
 new_variables, files_of_v1      what only v2 sets; what only v1's operator gave an MPIJob
 hosts, built_names              host names of v1, written out or put together
 container_names                 the training container's name of v1
@@ -13,6 +14,5 @@ ssh_clients                     programs that come into workers by ssh
 texts                           the programs that can be read
 
 Tests: tests/migrate/conversion/rules/programs; programs that none of them was written for in
-tests/migrate/conversion/rules/test_indirect_reads.py;
-tests/scenarios/migrate.
+tests/migrate/conversion/rules/test_indirect_reads.py; tests/scenarios/migrate.
 """
