@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.cli.tracking import require_local_server, shown_run
+from shunter.cli.tracking import print_server, require_local_server, shown_run
 from shunter.cluster import mlflow_server
 from shunter.errors import EnvironmentProblem
-from shunter.launch.tracking import TrackedRun
+from shunter.launch.options import LaunchOptions, Program
+from shunter.launch.tracking import TrackedRun, tracking
 
 SHOWN = {
     "a run that its program told": (
@@ -42,3 +43,18 @@ def test_without_mlflow_a_server_of_the_cluster_is_refused_with_what_to_install(
     with pytest.raises(EnvironmentProblem) as refused:
         require_local_server("local")
     assert "pip install mlflow" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("", "MLflow: https://mlflow, the MLFLOW_TRACKING_URI of this shell; --mlflow none leaves it out\n"),
+        ("https://other", ""),
+        ("none", ""),
+    ],
+    ids=["of the shell", "of the command line", "none"],
+)
+def test_a_server_that_only_the_shell_names_is_said(given: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shell = {"MLFLOW_TRACKING_URI": "https://mlflow"}
+    print_server(LaunchOptions(program=Program(path="train.py"), tracking=tracking(given, (), shell)))
+    assert capsys.readouterr().err == text

@@ -9,7 +9,8 @@ misspelt.py, newer_fields.py    fields that v1 does not have; fields of pods tha
 mpi_operator.py       MPIJobs of kubeflow.org/v2beta1
 ledger.py             what became of each leaf of a source object
 draft.py, rules/, kinds/    decisions: one rule a file, one v1 kind a file; templates.py: whether roles have the same pods;
-                      rules/programs/: what programs do with host names, DNS or kubectl (findings HOST...)
+                      rules/programs/: what programs do with host names, DNS or kubectl (findings HOST...);
+                      rules/pytorch/: --torch-launch, nprocPerNode, elasticPolicy
 commands/             what starts the training in a container; what shell or Python code makes of a host name (decides by it or
                       only shows it), /etc/hosts included; unread_code.py: code that no rule can read
 compat_environment.py v1's variables for pods of v2, if no plugin of v2 sets what the program reads

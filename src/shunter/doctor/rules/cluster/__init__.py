@@ -11,6 +11,6 @@ k12_refused, k15_stopped                        a refused object; suspended, man
 Texts and remedies about blocked pods are decided in operator/causes/pods.py, and for those without a node in
 operator/causes/placement.py.
 
-Tests: cases of each rule by its id in tests/doctor/rule_cases.py, recordings in tests/doctor/corpus; more of single rules in the
-file of their module in tests/doctor/rules/cluster.
+Tests: which rules have a verdict in tests/doctor/rule_cases.py, recordings in tests/doctor/corpus; confidence, texts and near
+misses of a rule in the file of its module in tests/doctor/rules/cluster.
 """

@@ -12,6 +12,6 @@ texts                                    whose errors count
 
 Settings of NCCL that are wrong or useless, such as NCCL_SOCKET_IFNAME, are judged in fabrics/settings.py.
 
-Tests: cases of each rule by its id in tests/doctor/rule_cases.py, recordings in tests/doctor/corpus; more of single rules in the
-file of their module in tests/doctor/rules/logs.
+Tests: which rules have a verdict in tests/doctor/rule_cases.py, recordings in tests/doctor/corpus; confidence, texts and near
+misses of a rule in the file of its module in tests/doctor/rules/logs.
 """

@@ -7,12 +7,14 @@ overlay_topics.py       the findings about kustomizations that are converted, an
 kustomize.py, copies.py, selection.py    what a directory builds, also in parts; which objects a patch selects
 replacements.py         replacements that name v1 jobs
 editing.py              small changes to a kustomization's text
-helm.py, helm_values.py    templates of charts; what of the result depends on the expressions in them
+helm.py                 templates of charts, and what of them is refused (HELM002)
+helm_values.py          counts that become sums; what else of the result depends on expressions
 chart_values.py         programs among a chart's values
 overlay_check.py        whether the converted kustomization builds what the built one converts to
 argo.py, writing_order.py    sync waves; in which order files are written
 tree_copy.py, worktree.py    the converted copy of a tree; what git knows of it
 
 Tests: tests/migrate/conversion/gitops; overlay_conversion.py, selection.py, copies.py and kustomize.py in test_overlays.py there,
+helm_values.py in test_helm.py,
 the command over whole trees (KUSTOMIZE008) in test_convert_overlays.py.
 """

@@ -3,7 +3,8 @@ what becomes of their selection when the jobs are converted.
 
 selections.py       the selectors that an object has, by a table of kinds or by their form, and in which namespaces they look
 job_pods.py         the labels of a job's pods in v1 and in v2
-changes.py          whom a selector selects before and after, and the selector that selects the same pods in v2
+changes.py          whom a selector selects before and after, and the selector that selects the same pods in v2, or why
+                    there is none (a job that stays v1)
 references.py       objects that name a job: scaleTargetRef, targetRef, owners
 topics.py           the findings
 selector_texts.py   a manifest's text with another selector in it
