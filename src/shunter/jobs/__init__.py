@@ -1,6 +1,7 @@
 """The state of a job, from objects of the cluster and logs: why it does not train, its progress, checkpoints and end.
 
-evidence.py               what is read for why a job does not train; operator/causes decides, from it
+evidence.py               what is read for why a job does not train; operator/causes decides from it, also which kinds that could
+                          not be read may hide a cause (`unread`; `?` in the column WHY is of cli/jobs.py)
 lookup.py                 jobs of all kinds, but for those that the user may not list; the job of a name, and its pods
 jobsets.py                how many pods the JobSets of all TrainJobs request, and how often all were recreated
 listing.py                all jobs, a row each: cause, ranks that are up, progress, failures
@@ -14,7 +15,8 @@ timeline.py               what happened to a job, in order
 metrics.py, curves.py     what a process reported, and when; metrics as curves; plot.py: curves as text
 progress_text.py          steps and time left as text, from reports (operator/training_progress.py) or logs
 logs/                     the same without reports: progress, metrics and checkpoints by what programs print
-failures.py               what failed, by failure_record.py (the operator's record) and last_log_lines.py (the program's log)
+failures.py               what failed, by failure_record.py (the operator's record) and last_log_lines.py (the program's log);
+                          which failures only follow another (a lost peer) is decided in operator/diagnosis.py
 following/                a job watched until its end, for a display
 ages.py                   ages and durations as short text
 condition_sentences.py    a change of a condition as a sentence

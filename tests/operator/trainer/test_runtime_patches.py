@@ -61,6 +61,14 @@ def test_entries_of_one_name_merge_field_by_field() -> None:
     assert merged["containers"] == [{"name": "a", "image": "i", "securityContext": {"runAsUser": 2, "privileged": False}}]
 
 
+def test_a_patched_volume_keeps_its_old_source() -> None:
+    """As upstream; the API server refuses the pods then."""
+    merged = merged_jobset_spec(
+        {"volumes": named("v", emptyDir={"medium": "Memory"})}, {"volumes": named("v", hostPath={"path": "/v"})}
+    )
+    assert merged["volumes"] == [{"name": "v", "emptyDir": {"medium": "Memory"}, "hostPath": {"path": "/v"}}]
+
+
 def test_mounts_merge_by_path_and_tolerations_are_replaced() -> None:
     original = {"volumeMounts": [{"name": "x", "mountPath": "/a"}], "tolerations": named("t")}
     merged = merged_jobset_spec(original, {"volumeMounts": [{"name": "x", "mountPath": "/b"}], "tolerations": named("u")})

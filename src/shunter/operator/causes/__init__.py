@@ -1,7 +1,8 @@
 """Why a job does not train. Pure; input is plain JSON of the job and of what was read beside it.
 
 job.py          the order in which causes are checked; causes in the job itself (being deleted, suspended, left suspended by
-                an interrupted `scale`: ScaleInterrupted, managedBy) and in objects that were rejected
+                an interrupted `scale`: ScaleInterrupted, managedBy) and in objects that were rejected;
+                which kinds that could not be read may hide a cause
 blocked_pod.py  what blocks one pod, and the priority of these causes
 pods.py         causes in a pod: volumes, images, crash loops
 placement.py    why a pod has no node, alone or with its gang
@@ -10,7 +11,8 @@ peers.py        ranks that still run after others have succeeded
 events.py       when an event last occurred, and how often
 words.py        the words for causes, with their meaning
 
-Tests: tests/operator/causes; of whole jobs in tests/e2e/test_causes.py.
+Tests: tests/operator/causes; kinds that could not be read in tests/jobs/test_evidence.py; of whole jobs in
+tests/e2e/test_causes.py.
 """
 
 from shunter.operator.causes.job import (

@@ -8,11 +8,13 @@ access.py, namespaces.py, scheduling.py, autoscaling.py    RBAC; Namespaces; Pri
 webhooks.py, crds.py      admission webhooks; CustomResourceDefinitions
 policies.py, mutating_policies.py    ValidatingAdmissionPolicies; MutatingAdmissionPolicies
 signing_requests.py       CertificateSigningRequests, and their approval
-events.py, plain.py       Events in two groups; kinds that are only kept
+events.py, plain.py       Events in two groups; kinds that are only kept, and the warning of NetworkPolicies that a node does not
+                          enforce
 rules/                    what the others refuse; typed.py: how a kind gets its schema
 
-Tests: tests/cluster/apiserver/builtin; requests and the answers of a real kube-apiserver in tests/vectors/cases (builtin-*.yaml,
-refused-*.yaml; addresses, node ports and health check ports of Services in service-addresses.yaml).
+Tests: tests/cluster/apiserver/builtin, NetworkPolicies (plain.py) in test_network_policies.py there;
+requests and the answers of a real kube-apiserver in tests/vectors/cases (builtin-*.yaml, refused-*.yaml; addresses,
+node ports and health check ports of Services in service-addresses.yaml).
 """
 
 from __future__ import annotations

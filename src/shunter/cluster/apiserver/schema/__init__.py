@@ -8,7 +8,7 @@ rules.py, cel.py            x-kubernetes-validations as they are evaluated
 typecheck                   their types and costs, before they are stored; rule_limits.py, field_paths.py: what they may cost, and
                             where they may say that a fault is
 cel_functions.py            Kubernetes' own functions in expressions
-cel_times.py                times, durations and bytes as values of expressions
+cel_times.py                times, durations and bytes as values of expressions; times lose their offset: `string` gives UTC
 cel_objects.py              objects and JSON patches that expressions make
 cel_authorizer.py           what expressions of admission ask the authorizer
 embedded.py, nesting.py     objects within objects; how deep they may be

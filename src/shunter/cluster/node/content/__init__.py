@@ -1,7 +1,8 @@
 """What a container finds: its image, environment, volumes, and the objects that these refer to.
 
-images.py, image_environments.py          what `image:` means here, and with --strict-images nothing; environments of `images add`
-environment.py, expansion.py              env and envFrom, command and args; `$(VAR)`
+images.py, image_environments.py          what `image:` means here (environment, root, entrypoint); with --strict-images nothing;
+                                          environments of `images add`
+environment.py, expansion.py              env and envFrom; the program: command, else the image's entrypoint, with args; `$(VAR)`
 downward.py, service_links.py             the downward API; variables of Services
 substitution.py                           addresses, ports and paths at level `plain`
 volumes.py, mounts.py                     where each volume is (emptyDir, hostPath), and each volumeMount, subPath
