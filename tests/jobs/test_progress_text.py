@@ -9,7 +9,7 @@ import pytest
 from shunter.cli.jobs import table_of
 from shunter.jobs.evidence import JobCause
 from shunter.jobs.listing import Row
-from shunter.jobs.progress_text import ProgressCells, cells, lines
+from shunter.jobs.progress_text import ProgressCells, cells, lines, stop_position
 from shunter.operator.overview import Overview
 from shunter.operator.training_progress import Checkpoint, Progress
 
@@ -70,3 +70,22 @@ def test_the_list_has_columns_for_progress_where_a_program_reports_it() -> None:
     headers = [[str(column.header) for column in table_of([Row(job, JobCause(None), found)]).columns] for found in (None, WHOLE)]
     assert headers[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "WHY", "UP/WANTED", "AGE", "RAN"]
     assert headers[1] == [*headers[0][:6], "PROGRESS", "LOSS", "LEFT", "CHECKPOINT", "AGE", "RAN"]
+
+
+STOPPED = {
+    "nothing told": (None, ""),
+    "nothing of steps": (Progress(loss=0.1), ""),
+    "saved": (Progress(step=402, checkpoint=Checkpoint(402)), "stopped at step 402, which is saved"),
+    "saved after the last report": (Progress(step=400, checkpoint=Checkpoint(402)), "stopped at step 402, which is saved"),
+    "lost": (
+        Progress(step=402, checkpoint=Checkpoint(401)),
+        "stopped after step 402; step 401 is saved, so 1 step will be repeated",
+    ),
+    "not saved": (Progress(step=402), "stopped after step 402; no checkpoint of it is known"),
+    "a directory alone": (Progress(checkpoint=Checkpoint(13)), "its newest checkpoint is of step 13"),
+}
+
+
+@pytest.mark.parametrize(("found", "words"), STOPPED.values(), ids=STOPPED)
+def test_a_suspended_job_says_where_it_goes_on(found: Progress | None, words: str) -> None:
+    assert stop_position(found) == words

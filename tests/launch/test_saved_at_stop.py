@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from shunter.errors import InputError
-from shunter.jobs.progress_text import stop_position
 from shunter.launch import saved_at_stop
 from shunter.launch.checkpoints.location import CheckpointLocation
 from shunter.launch.checkpoints.saved import SavedStep
@@ -19,7 +18,7 @@ from shunter.launch.objects import launch
 from shunter.launch.options import Checkpoints, LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.saved_at_stop import StoppedCheckpoints, read_saved, stop_sentence
-from shunter.operator.training_progress import Checkpoint, Progress
+from shunter.operator.training_progress import Checkpoint
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HERE = CheckpointLocation("/workspace/checkpoints/sc", directory=Path("/state/team/sc"))
@@ -121,22 +120,3 @@ def test_a_directory_that_may_not_be_read_keeps_no_job_from_deletion(monkeypatch
     )[-1]
     sentence = f"sc: stopped; unknown whether it has saved, see {tmp_path}/sc"
     assert stop_sentence(job, read_saved(job, "", on_this_machine=True), NOON) == sentence
-
-
-STOPPED = {
-    "nothing told": (None, ""),
-    "nothing of steps": (Progress(loss=0.1), ""),
-    "saved": (Progress(step=402, checkpoint=Checkpoint(402)), "stopped at step 402, which is saved"),
-    "saved after the last report": (Progress(step=400, checkpoint=Checkpoint(402)), "stopped at step 402, which is saved"),
-    "lost": (
-        Progress(step=402, checkpoint=Checkpoint(401)),
-        "stopped after step 402; step 401 is saved, so 1 step will be repeated",
-    ),
-    "not saved": (Progress(step=402), "stopped after step 402; no checkpoint of it is known"),
-    "a directory alone": (Progress(checkpoint=Checkpoint(13)), "its newest checkpoint is of step 13"),
-}
-
-
-@pytest.mark.parametrize(("found", "words"), STOPPED.values(), ids=STOPPED)
-def test_a_suspended_job_says_where_it_goes_on(found: Progress | None, words: str) -> None:
-    assert stop_position(found) == words

@@ -161,6 +161,7 @@ def test_back_leads_to_the_row_that_was_opened(look: Look, given: Given) -> None
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/jobs/.+/.+/(?!bert-base-480)"))
+    expect(page.locator(".head")).to_be_visible()
     page.keyboard.press("g")
     page.keyboard.press("j")
     expect(page.get_by_role("heading", name="Jobs")).to_be_focused()

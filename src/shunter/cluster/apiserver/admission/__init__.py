@@ -9,6 +9,6 @@ bound_policies.py           which of them a write concerns; policy_expressions.p
 webhooks.py                 which webhooks are asked; match_conditions.py: the CEL expressions that keep a write from them
 webhook_calls.py            a webhook asked, and that it cannot be reached; webhook_answers.py: what is taken for an answer
 
-Tests: tests/cluster/apiserver/admission; tests/vectors/cases/limits.yaml, policies.yaml,
-mutating-policies.yaml, policies-with-webhooks.yaml, policy-types.yaml, runtime-classes.yaml and webhooks.yaml.
+Tests: tests/cluster/apiserver/admission; what is refused in tests/vectors/cases: limits.yaml, quotas.yaml, runtime-classes.yaml,
+policies.yaml, mutating-policies.yaml, policies-with-webhooks.yaml, policy-types.yaml and webhooks.yaml.
 """

@@ -8,14 +8,15 @@ rules.py, cel.py            x-kubernetes-validations as they are evaluated
 typecheck                   their types and costs, before they are stored; rule_limits.py, field_paths.py: what they may cost, and
                             where they may say that a fault is
 cel_functions.py            Kubernetes' own functions in expressions
-cel_times.py                times, durations and bytes as values of expressions; times lose their offset: `string` gives UTC
+cel_times.py                times, durations and bytes as values of expressions; what `string` makes of them is the
+                            CEL library's
 cel_objects.py              objects and JSON patches that expressions make
 cel_authorizer.py           what expressions of admission ask the authorizer
 embedded.py, nesting.py     objects within objects; how deep they may be
 golang.py                   built-in kinds, as Go's JSON decoder takes them
 
 Tests: tests/cluster/apiserver/schema; tests/vectors/cases/schema-definitions.yaml, schema-rules.yaml and schema-validation.yaml;
-expressions in cel-functions.yaml and cel-times.yaml, defaults that rules refuse in the latter.
+expressions in cel-functions.yaml and cel-times.yaml, in the latter also texts of times and defaults that rules refuse.
 """
 
 from __future__ import annotations
