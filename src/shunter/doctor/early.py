@@ -29,5 +29,5 @@ def too_early(case: Case) -> NotChecked | None:
 def _rests(rank: Rank, seconds: float) -> bool:
     """Whether it slept at one line. In the rendezvous a rank wakes to poll; one that waits for its GPU may go on."""
     is_asleep = rank.first.state == rank.last.state == "S" and rank.cpu_seconds <= IDLE * seconds
-    wakes = rank.doing != "rendezvous" and rank.last.switches - rank.first.switches > seconds
-    return rank.is_same and is_asleep and not wakes and not rank.may_go_on
+    goes_on = rank.may_go_on or (rank.doing != "rendezvous" and rank.was_woken(seconds))
+    return rank.is_same and is_asleep and not goes_on

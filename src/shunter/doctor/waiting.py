@@ -112,6 +112,10 @@ class Rank(NamedTuple):
         """Between the samples."""
         return self.last.cpu_seconds - self.first.cpu_seconds
 
+    def was_woken(self, seconds: float) -> bool:
+        """Whether it was woken between the samples, which are so many seconds apart, more often than they wake it themselves."""
+        return _was_woken(self.first, self.last, seconds)
+
 
 class Group(NamedTuple):
     """All ranks, in two samples."""
@@ -261,7 +265,7 @@ def _spins(first: Process, last: Process, seconds: float) -> bool:
         and first.frames == last.frames
         and first.state == last.state == "R"
         and last.cpu_seconds - first.cpu_seconds >= (IDLE if last.uses_mpi else UNBROKEN) * seconds
-        and last.switches - first.switches <= seconds
+        and not _was_woken(first, last, seconds)
     )
 
 
@@ -271,8 +275,12 @@ def _is_active(first: Process | None, last: Process, seconds: float) -> bool:
         first is None
         or "D" in (first.state, last.state)
         or last.cpu_seconds - first.cpu_seconds > IDLE * seconds
-        or last.switches - first.switches > seconds
+        or _was_woken(first, last, seconds)
     )
+
+
+def _was_woken(first: Process, last: Process, seconds: float) -> bool:
+    return last.switches - first.switches > seconds
 
 
 def has_ended(rank: Rank) -> bool:
@@ -313,7 +321,7 @@ def progress(case: Case, ranks: Group) -> Progress:
     if wrote_between_samples(case):
         return Progress(True, True, "")
     # A collective that completes wakes its ranks. In the rendezvous they poll.
-    woken = [rank for rank in ranks.doing("collective") if rank.last.switches - rank.first.switches > ranks.seconds]
+    woken = [rank for rank in ranks.doing("collective") if rank.was_woken(ranks.seconds)]
     silence, gap = quiet(case, last.at)
     if silence is None:
         # On a busy machine a start takes minutes, in which ranks that load libraries are at the same line in both samples.
@@ -339,9 +347,9 @@ def writes_at_pace(case: Case) -> bool:
 
 
 def is_silent(case: Case) -> bool:
-    """Whether no rank wrote a line between the samples, nor writes lines at a known pace."""
-    silence, gap = quiet(case, case.now)
-    return not wrote_between_samples(case) and (silence is None or gap is None or silence >= _least_silence(gap))
+    """Whether no rank wrote a line between the samples, nor writes lines at a known pace: of a single line none is known."""
+    _, gap = quiet(case, case.now)
+    return not wrote_between_samples(case) and (gap is None or not writes_at_pace(case))
 
 
 def _least_silence(gap: float | None) -> float:

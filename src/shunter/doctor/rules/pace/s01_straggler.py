@@ -95,8 +95,7 @@ def _goes_on(case: Case) -> bool:
     ranks = group(case)
     if ranks is None:
         return False
-    # Taking a sample wakes a rank, too.
-    return any(one.last.switches - one.first.switches > ranks.seconds for one in ranks.doing("collective"))
+    return any(one.was_woken(ranks.seconds) for one in ranks.doing("collective"))
 
 
 def _observations(case: Case) -> dict[int, list[Observation]]:
