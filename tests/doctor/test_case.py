@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from doctor.evidences import pod, runs, seen
-from job_evidence import NOW, v1_job
+from job_evidence import NOW, v1_job, v2_job
+from jobset_pods import SHAPES, pods_of
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
+from shunter.doctor.places import ranks_of_number
 
 
 def test_a_rank_of_several_in_one_pod_is_known_by_its_own_environment() -> None:
@@ -65,3 +67,28 @@ def test_a_recorded_failure_of_a_pod_that_is_gone_has_the_ranks_of_its_processes
     job["spec"] |= {"nprocPerNode": processes} if processes else {}
     [ending] = Case(seen(*pods, job=job), NOW).endings
     assert ending.ranks == ranks
+
+
+def test_a_failure_that_an_earlier_operator_recorded_has_the_rank_of_its_place() -> None:
+    """It counted the pods of each replicated job from 0."""
+    failure = {
+        "pod": "j-worker-1-0-gone1",
+        "podUID": "gone",
+        "rank": 1,
+        "container": "node",
+        "restart": 0,
+        "reason": "Error",
+        "exitCode": 1,
+    }
+    job = v2_job(3, rankFailures={"count": 1, "last": [failure]})
+    pods = [one | {"status": {"phase": "Running"}} for one in pods_of(SHAPES["a Job for each worker"])]
+    for one in pods:
+        one["metadata"]["ownerReferences"] = []
+    [ending] = Case(seen(*pods, job=job), NOW).endings
+    assert ending.ranks == (2,)
+
+
+@pytest.mark.parametrize(("number", "ranks"), [(0, ()), (1, (0, 1)), (2, (2, 3))], ids=["launcher", "worker 0", "worker 1"])
+def test_pods_of_an_mpijob_that_are_all_gone_have_the_ranks_of_its_slots(number: int, ranks: tuple[int, ...]) -> None:
+    job = {"kind": "MPIJob", "spec": {"slotsPerWorker": 2}}
+    assert ranks_of_number(job, {}, number) == ranks

@@ -17,7 +17,7 @@ from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.blocked_pod import BlockedPod
 from shunter.operator.causes.pods import blocked_pods, crash_loops
 from shunter.operator.overview import Overview, is_pod_of, overview
-from shunter.operator.pod_places import Members
+from shunter.operator.pod_places import Members, first_ranks, place, recorded_rank
 from shunter.operator.program_logs.lines import Line, parsed
 
 LAST_LINES = 50
@@ -101,6 +101,15 @@ class Case:
         """The ranks of the pod with this number in the job, also if it is gone."""
         return ranks_of_number(self.job, self._numbered, number)
 
+    def ranks_of_recorded(self, pod: str, number: int) -> tuple[int, ...]:
+        """The ranks of a pod that may be gone, of which this number is recorded."""
+        return self.ranks_of_number(recorded_rank(self.job, pod, number, self._first))
+
+    @cached_property
+    def _first(self) -> dict[str, int]:
+        ranked = ((self.members.of(pod).rank, place(self.job, pod)) for pod in self.pods)
+        return first_ranks((rank, found) for rank, found in ranked if rank is not None)
+
     def ranks_of(self, pods: Iterable[str]) -> tuple[int, ...]:
         """The ranks of the pods of these names, sorted, each once; a pod without a rank adds none."""
         return tuple(sorted({rank for pod in pods for rank in self.ranks.get(pod, ())}))
@@ -159,7 +168,7 @@ class Case:
         """How containers of the job ended, causes first; empty for a job that has succeeded."""
         if self.overview.state == "Succeeded":
             return []
-        return endings(self.job, self.pods, self.evidence.events, self.logs, self.ranks, self.ranks_of_number)
+        return endings(self.job, self.pods, self.evidence.events, self.logs, self.ranks, self.ranks_of_recorded)
 
     @cached_property
     def failures(self) -> list[Ending]:

@@ -83,10 +83,11 @@ def endings(
     events: Sequence[Json],
     logs: Mapping[tuple[str, str, bool], str],
     ranks: Mapping[str, tuple[int, ...]],
-    ranks_of_number: Callable[[int], tuple[int, ...]],
+    ranks_of_recorded: Callable[[str, int], tuple[int, ...]],
 ) -> list[Ending]:
     """The endings of the job's pods in the order of time, victims last. `logs` by pod, container and whether they are of the
-    previous run; `ranks` by pod; `ranks_of_number` gives those of a pod that is gone by its number, which the record has."""
+    previous run; `ranks` by pod; `ranks_of_recorded` gives those of a pod that is gone, by its name and its number in the
+    record."""
     statuses = {(pod["metadata"]["name"], status["name"]): status for pod in pods for status in container_statuses(pod)}
     found = []
     for fault in faults(pods):
@@ -119,31 +120,31 @@ def endings(
             )
         )
     there = {ending.pod for ending in found}
-    found += [one for one in recorded(job, events, ranks_of_number) if one.pod not in there]
+    found += [one for one in recorded(job, events, ranks_of_recorded) if one.pod not in there]
     return _by_cause(found)
 
 
-def recorded(job: Json, events: Sequence[Json], ranks_of_number: Callable[[int], tuple[int, ...]]) -> list[Ending]:
+def recorded(job: Json, events: Sequence[Json], ranks_of_recorded: Callable[[str, int], tuple[int, ...]]) -> list[Ending]:
     """The endings that the operator recorded of deleted pods: those in the job's status, else, if its CRD has no such
     field, those in its events."""
     uid = job["metadata"].get("uid")
     own = [one for one in events if one.get("reason") == RANK_FAILED and one.get("involvedObject", {}).get("uid") == uid]
     record = failure_record(job)
     if record is None:
-        return [ending for event in own if (ending := _of_event(job, event, ranks_of_number)) is not None]
+        return [ending for event in own if (ending := _of_event(job, event, ranks_of_recorded)) is not None]
     words = dict(map(recorded_failure, own))
     return [
-        _of_record(one, recorded_log(one, words) or one.message.splitlines(), ranks_of_number)
+        _of_record(one, recorded_log(one, words) or one.message.splitlines(), ranks_of_recorded)
         for one in last_to_fail(record)
         if one.container
     ]
 
 
-def _of_record(failure: RankFailure, words: Sequence[str], ranks_of_number: Callable[[int], tuple[int, ...]]) -> Ending:
+def _of_record(failure: RankFailure, words: Sequence[str], ranks_of_recorded: Callable[[str, int], tuple[int, ...]]) -> Ending:
     return _kept(
         failure.pod,
         failure.container,
-        () if failure.rank is None else ranks_of_number(failure.rank),
+        () if failure.rank is None else ranks_of_recorded(failure.pod, failure.rank),
         failure.reason,
         1 if failure.exit_code is None else failure.exit_code,
         failure.time.isoformat() if failure.time else "",
@@ -151,14 +152,14 @@ def _of_record(failure: RankFailure, words: Sequence[str], ranks_of_number: Call
     )
 
 
-def _of_event(job: Json, event: Json, ranks_of_number: Callable[[int], tuple[int, ...]]) -> Ending | None:
+def _of_event(job: Json, event: Json, ranks_of_recorded: Callable[[str, int], tuple[int, ...]]) -> Ending | None:
     text, words = recorded_failure(event)
     if (match := _RECORDED.match(text)) is None:
         return None
     rank, pod, container, how, code = match.groups()
     at = event_time(event)
     number = deleted_pod_number(job, pod, at) if rank is None else int(rank)
-    ranks = () if number is None else ranks_of_number(number)
+    ranks = () if number is None else ranks_of_recorded(pod, number)
     return _kept(pod, container, ranks, how.split(":")[0], int(code or 1), at.isoformat(), words)
 
 

@@ -15,6 +15,7 @@ from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
 from shunter.operator.overview import is_pod_of, is_v1, is_v2
 from shunter.operator.pod_places import Places
+from shunter.operator.training.frameworks.pytorch import processes_per_node
 
 _NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+|auto|gpu|xpu)\b")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
@@ -46,13 +47,13 @@ def _places(job: Json, own: Sequence[Json], without: Sequence[str]) -> dict[str,
     trains = [pod for pod in newest if its.of(pod).role not in without] or newest
     numbers = _v2_numbers(job, own, trains) if is_v2(job) else _numbers(job, trains)
     by_label = {its.of(pod).label: number for pod, number in zip(trains, numbers, strict=True)}
-    slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
+    slots = _slots(job)
     found = {}
     for pod in own:
         number = by_label.get(its.of(pod).label)
         if number is None:
             continue
-        size = int(slots) if isinstance(slots, int) else processes(pod)
+        size = processes(pod) if slots is None else slots
         found[pod["metadata"]["name"]] = tuple(range(number * size, (number + 1) * size))
     return found
 
@@ -68,9 +69,11 @@ def ranks_of_number(job: Json, numbered: Mapping[int, tuple[int, ...]], number: 
         first = numbered[nearest][0] + (number - nearest) * size
         return tuple(range(first, first + size)) if first >= 0 else ()
     spec = job.get("spec", {})
-    given = str((spec.get("trainer") or {}).get("numProcPerNode") or spec.get("nprocPerNode") or 1)
-    size = int(given) if given.isdecimal() else 1
-    return tuple(range(number * size, (number + 1) * size))
+    if (slots := _slots(job)) is not None:
+        size, number = slots, number - 1  # behind the launcher, which has none
+    else:
+        size = (spec.get("trainer") or {}).get("numProcPerNode") or processes_per_node(spec.get("nprocPerNode"))
+    return tuple(range(number * size, (number + 1) * size)) if number >= 0 else ()
 
 
 def rank_count(
@@ -82,8 +85,7 @@ def rank_count(
 ) -> int:
     """How many ranks the job has once all its pods exist, by those that `places` found; one per pod if it found none. 0 if that
     is not known."""
-    slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
-    size = max(map(len, found.values()), default=slots if isinstance(slots, int) else 1)
+    size = max(map(len, found.values()), default=_slots(job) or 1)
     trains = launcher_trains(job, [pod for pod in pods if is_pod_of(job, pod)], jobset, hosts)
     if hosts:
         nodes = len(hosts)
@@ -95,6 +97,12 @@ def rank_count(
     else:
         nodes = requested_ranks(job, jobset, without=_without_ranks(trains)) or requested_ranks(job, jobset) or 0
     return max(len({rank for ranks in found.values() for rank in ranks}), nodes * size)
+
+
+def _slots(job: Json) -> int | None:
+    """The ranks of each worker of an MPIJob; None if it does not say, and for other jobs."""
+    slots = job.get("spec", {}).get("slotsPerWorker") if job.get("kind") == "MPIJob" else None
+    return slots if isinstance(slots, int) else None
 
 
 def _without_ranks(launcher_trains: bool) -> tuple[str, ...]:
