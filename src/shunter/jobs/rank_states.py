@@ -10,7 +10,7 @@ from shunter.api.rank_failures import RankFailure
 from shunter.jobs.description import phase
 from shunter.jobs.failure_record import failure_record, last_to_fail
 from shunter.jobs.pods_up import requested_ranks
-from shunter.jobs.training_pods import made, pods_by_rank
+from shunter.jobs.training_pods import created_at, pods_by_rank
 from shunter.operator.diagnosis import faults, unschedulable
 from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state
 from shunter.operator.pod_places import Members, first_ranks, place, recorded_rank
@@ -53,7 +53,7 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
 def replaced_pods(ranked: Iterable[tuple[int | None, Json]]) -> dict[int, set[str]]:
     """The uids of pods that still exist although another took their place, by rank."""
     found: dict[int, list[str]] = {}
-    for rank, pod in sorted(ranked, key=lambda one: made(one[1])):
+    for rank, pod in sorted(ranked, key=lambda one: created_at(one[1])):
         if rank is not None:
             found.setdefault(rank, []).append(str(pod["metadata"].get("uid", "")))
     return {rank: {*uids[:-1]} for rank, uids in found.items() if len(uids) > 1}

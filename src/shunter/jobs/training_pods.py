@@ -21,13 +21,13 @@ def pods_by_rank(job: Json, pods: Sequence[Json]) -> dict[int, Json]:
     """The same, each under its rank."""
     members = Members(job, pods)
     found: dict[int, Json] = {}
-    for pod in sorted(pods, key=made):
+    for pod in sorted(pods, key=created_at):
         if (rank := members.of(pod).rank) is not None:
             found[rank] = pod
     return dict(sorted(found.items()))
 
 
-def made(pod: Json) -> str:
+def created_at(pod: Json) -> str:
     """When a pod was created, as text in the order of time: of pods that replaced each other the last counts."""
     return str(pod["metadata"].get("creationTimestamp", ""))
 

@@ -13,7 +13,7 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.jobs.following.follower import OPERATOR_CONTAINERS, JobFollower
 from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.lookup import find, pods_of
-from shunter.jobs.training_pods import made
+from shunter.jobs.training_pods import created_at
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, log_lines
@@ -50,7 +50,7 @@ def _refuse_unknown_rank(job: Json, pods: Sequence[Json], members: Members, rank
 async def _print_pods(client: Client, members: Members, pods: Sequence[Json], part: LogPart, screen: Display) -> bool:
     """Prints the logs by rank. Returns whether there was a line."""
     has_lines, unread = False, []
-    for pod in sorted(pods, key=lambda pod: (members.of(pod).rank or 0, made(pod))):
+    for pod in sorted(pods, key=lambda pod: (members.of(pod).rank or 0, created_at(pod))):
         for container in container_statuses(pod):
             if is_noise(container):
                 continue

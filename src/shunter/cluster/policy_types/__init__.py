@@ -3,7 +3,7 @@
 matches.py       the kinds that a policy applies to, as far as it names them
 types.py         what the expressions of a policy may name for one kind, and what is wrong with them
 schemas.py       a kind's schema, in one piece
-controller.py    the shell; it asks the API server for kinds and schemas
+controller.py    the I/O layer; it asks the API server for kinds and schemas
 
 It stands beside the other controllers because it uses the expression checker of the API server. Source: k8s.io/apiserver 1.36
 `admission/plugin/policy/validating/typechecking.go`, k8s.io/kubernetes `controller/validatingadmissionpolicystatus`.

@@ -1,4 +1,4 @@
-"""The shell: looks at each generation of a policy once."""
+"""The I/O layer: checks each generation of a policy once."""
 
 from __future__ import annotations
 

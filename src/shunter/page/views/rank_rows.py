@@ -20,7 +20,7 @@ from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import PodUp, pod_up, up_of
 from shunter.jobs.rank_states import RankState, RankStates, replaced_pods, state_of_pod
-from shunter.jobs.training_pods import made, training_container
+from shunter.jobs.training_pods import created_at, training_container
 from shunter.operator.overview import is_pod_of, is_suspended, job_state, replica_specs
 from shunter.operator.pod_places import Place, Places, Ranks, first_ranks, place
 from shunter.page.job_readings import Usage
@@ -158,7 +158,7 @@ class RankRows:
             own = {uid: one for uid, one in pods.items() if one.is_own}
             self._own = [*own]
             ranks = Ranks(places.initializers, (one.place for one in own.values()))
-            uids = sorted(own, key=lambda uid: made(own[uid].kept.object))
+            uids = sorted(own, key=lambda uid: created_at(own[uid].kept.object))
             self._uid_of = {rank: uid for uid in uids if (rank := ranks.of(own[uid].place)) is not None}
             self._others = [uid for uid, one in own.items() if not one.place.trains]
             first = first_ranks((rank, own[uid].place) for rank, uid in self._uid_of.items())
@@ -176,7 +176,7 @@ class RankRows:
 
 def _standing(pod: PodState) -> tuple[bool, Place, str]:
     """What the ranks of all pods depend on."""
-    return pod.is_own, pod.place, made(pod.kept.object)
+    return pod.is_own, pod.place, created_at(pod.kept.object)
 
 
 def _with_measures(row: Rank, pace: Pace | None, used: Usage | None, differs: str) -> Rank:

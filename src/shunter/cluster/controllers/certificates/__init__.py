@@ -3,7 +3,7 @@
 signers.py       what a signer of kubernetes.io wants a request to be
 plan.py          one look at a request: the certificate, or why there is none, or its removal
 approval.py      requests of kubelets for their own client certificates, approved by the rights of who made them
-controller.py    the shell
+controller.py    the I/O layer
 views.py         what they read of requests
 
 Source: k8s.io/kubernetes 1.36 `pkg/controller/certificates` (signer, approver, cleaner).

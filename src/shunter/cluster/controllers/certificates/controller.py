@@ -1,4 +1,4 @@
-"""The shell of what signs and removes requests for certificates, beside what approves them."""
+"""The I/O layer of what signs and removes requests for certificates, beside what approves them."""
 
 from __future__ import annotations
 
