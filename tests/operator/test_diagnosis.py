@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from shunter.operator.diagnosis import faults
+from shunter.api.meta import Json
+from shunter.operator.diagnosis import by_cause, faults, is_victim
 
 
 def terminated(code: int, at: str) -> dict[str, Any]:
@@ -60,3 +61,35 @@ def test_a_pod_that_its_node_ended_is_told_of_as_a_whole() -> None:
 def test_containers_being_created_are_no_fault() -> None:
     status = {"name": "pytorch", "state": {"waiting": {"reason": "ContainerCreating"}}}
     assert faults([{"metadata": {"name": "p"}, "status": {"containerStatuses": [status]}}]) == []
+
+
+def test_what_ended_by_the_deletion_of_its_pod_is_no_cause() -> None:
+    """A Job that fails deletes its other pods. They are listed until they have ended and the Job has counted them."""
+
+    def pod(name: str, code: int, second: int, **metadata: Any) -> Json:
+        state = terminated(code, f"2026-01-01T00:00:{second:02d}Z")
+        return {
+            "metadata": {"name": name, **metadata},
+            "status": {"phase": "Failed", "containerStatuses": [{"name": "node", "state": state}]},
+        }
+
+    def deleted(second: int, grace: int) -> dict[str, Any]:
+        return {"deletionTimestamp": f"2026-01-01T00:00:{second:02d}Z", "deletionGracePeriodSeconds": grace}
+
+    pods = [
+        pod("failed", 3, 12),
+        pod("killed", 137, 12, **deleted(12, 0)),  # at once
+        pod("failed late", 1, 14, **deleted(42, 30)),  # while it was stopping
+        pod("failed before", 5, 11, **deleted(42, 30)),
+        pod("killed before", 137, 10, **deleted(42, 30)),
+        pod("out of memory", 137, 13),
+    ]
+    assert {fault.pod: is_victim(fault, "") for fault in faults(pods)} == {
+        "failed": False,
+        "killed": True,
+        "failed late": True,
+        "failed before": False,
+        "killed before": False,
+        "out of memory": False,
+    }
+    assert by_cause(faults(pods[:3]), lambda _: "")[0].pod == "failed"

@@ -8,10 +8,11 @@ from datetime import timedelta
 
 import msgspec
 
-from shunter.api.core import container_statuses
+from shunter.api.core import TerminatedState, container_statuses
 from shunter.api.formats.counts import count
 from shunter.api.late_patterns import late_pattern
-from shunter.api.meta import Json, Struct, stored_condition
+from shunter.api.meta import Json, ObjectMeta, Struct, stored_condition
+from shunter.operator.deleted_pods import KILLED, is_ended_by_deletion
 from shunter.operator.overview import moment
 
 RANK_FAILED = "RankFailed"
@@ -37,6 +38,8 @@ class Fault(Struct, frozen=True):
     """True when it has not started again: its output is in the `previous` log."""
     runs_again: bool = False
     """True when it has been restarted and runs: it is hardly the cause of a later failure."""
+    is_by_deletion: bool = False
+    """True when it ended because its pod had been deleted."""
     ended: str = ""
     """When it went wrong (RFC 3339); empty when its status does not say."""
 
@@ -67,11 +70,24 @@ def faults(pods: Sequence[Json]) -> list[Fault]:
             ended = max(map(when, containers), default="")
             found.append((ended, Fault(pod=name, reason=status["reason"], message=status.get("message", ""))))
             continue
-        found.extend((when(container), fault) for container in containers if (fault := container_fault(name, container)))
+        found.extend((when(container), fault) for container in containers if (fault := _of_container(pod, container)))
         if unscheduled := unschedulable(status):
             found.append(("", Fault(pod=name, reason="Unschedulable", message=unscheduled, is_waiting=True)))
+    # Times have whole seconds: in the second of a failure those that were killed are its victims.
     found.sort(key=lambda pair: (pair[1].runs_again, pair[0] or "9", pair[1].exit_code in KILLED))
     return [msgspec.structs.replace(fault, ended=ended) for ended, fault in found]
+
+
+def _of_container(pod: Json, container: Json) -> Fault | None:
+    fault = container_fault(pod["metadata"]["name"], container)
+    if fault is None or "deletionTimestamp" not in pod["metadata"]:
+        return fault
+    ended = failed(container.get("state", {})) or failed(container.get("lastState", {}))
+    deletion = {name: value for name, value in pod["metadata"].items() if name.startswith("deletion")}
+    is_by_deletion = ended is not None and is_ended_by_deletion(
+        msgspec.convert(deletion, ObjectMeta), msgspec.convert(ended, TerminatedState)
+    )
+    return msgspec.structs.replace(fault, is_by_deletion=is_by_deletion)
 
 
 VICTIM = late_pattern(
@@ -134,14 +150,13 @@ def by_cause(found: Sequence[Fault], last_line: Callable[[Fault], str]) -> list[
 
 
 def is_victim(fault: Fault, last_line: str) -> bool:
-    """Whether the fault's container ended because of another: with the exit code of SIGTERM, or with last words that match
-    `VICTIM`. What ran out of memory is no victim whatever its last words."""
-    return fault.exit_code == _SIGTERM or (fault.reason != "OOMKilled" and VICTIM.search(last_line) is not None)
+    """Whether the fault's container ended because of another: by the deletion of its pod, with the exit code of SIGTERM, or with
+    last words that match `VICTIM`. What ran out of memory is no victim whatever its last words."""
+    if fault.is_by_deletion or fault.exit_code == _SIGTERM:
+        return True
+    return fault.reason != "OOMKilled" and VICTIM.search(last_line) is not None
 
 
-KILLED = (137, 143)
-"""Exit codes of containers that received SIGKILL or SIGTERM. Times have whole seconds: in the second of a failure these
-are its victims."""
 BENIGN_WAITS = ("ContainerCreating", "PodInitializing")
 
 

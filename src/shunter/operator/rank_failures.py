@@ -25,8 +25,8 @@ from shunter.api.meta import true_condition
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.api.secrets.masking import masked_log
 from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
-from shunter.operator.deleted_pods import is_removed
-from shunter.operator.diagnosis import KILLED, RANK_FAILED, TOGETHER, Fault
+from shunter.operator.deleted_pods import KILLED, is_ended_by_deletion
+from shunter.operator.diagnosis import RANK_FAILED, TOGETHER, Fault
 from shunter.operator.program_logs.ends import exception_line
 
 MOST_EVENTS = 20
@@ -191,7 +191,7 @@ def _of_pod(pod: Pod, rank: int | None, marks: Marks) -> tuple[list[NewFailure],
                 is_end_known = is_end_known or run.is_last
                 continue
             missed, known = run.number - known, run.number + 1
-            if run.ended.exit_code == 0 or _is_deleted_before(pod, run.ended):
+            if run.ended.exit_code == 0 or is_ended_by_deletion(pod.metadata, run.ended):
                 continue
             if run.is_last and (passes_over_ends or (is_init and _has_begun(pod))):
                 continue
@@ -274,19 +274,6 @@ def _changed(pod: Pod) -> datetime | None:
     """When a condition of the pod changed last."""
     moments = [one.last_transition_time for one in pod.status.conditions if one.last_transition_time is not None]
     return max(moments, default=pod.status.start_time)
-
-
-def _is_deleted_before(pod: Pod, ended: TerminatedState) -> bool:
-    """Whether a container ended because its pod had been deleted. Times have whole seconds: in the second of the deletion a
-    container that was killed is taken for its victim. So it is where nothing tells that second."""
-    asked = pod.metadata.deletion_requested
-    if asked is None:
-        return False
-    if is_removed(pod):
-        return ended.exit_code in KILLED and ended.reason != "OOMKilled"
-    if ended.finished_at is None or ended.finished_at == asked:
-        return ended.exit_code in KILLED
-    return ended.finished_at > asked
 
 
 def _failure(pod: Pod, rank: int | None, container: str, run: _Run) -> RankFailure:
