@@ -90,7 +90,7 @@ class _Player:
             self._words(command),
             env=self._surroundings(command),
             cwd=self._directory,
-            input=command.stdin or "",
+            input=self._fill(command.stdin or ""),
             capture_output=True,
             text=True,
             timeout=DEADLINE,
