@@ -153,6 +153,10 @@ def test_a_claim_that_waits_is_bound_for_its_first_pod_on_that_pods_node(storage
     storage.make_pod("first", "data", "echo first > /data/file")
     storage.wait_for("first", "Succeeded")
     assert storage.volume_of("data") == "here"
+    annotations = storage.cluster.get("pvc", "data", "-n", storage.namespace)["metadata"]["annotations"]
+    assert sorted(annotations) == ["pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"]
+    marks = storage.cluster.get("pv", f"{storage.namespace}-here")["metadata"]["annotations"]
+    assert marks == {"pv.kubernetes.io/bound-by-controller": "yes"}
     assert (directory / "file").read_text() == "first\n"
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from cluster.controllers.scheduler.pending import node, outcome, pod
 from shunter.api.core import Node
-from shunter.cluster.controllers.scheduler.claims import PodClaim, mismatches
-from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly
+from shunter.cluster.controllers.scheduler.claims import PodClaim, mismatches, selections
+from shunter.cluster.controllers.scheduler.plan import Observed, Queued, plan, plan_strictly
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.volumes.views import SELECTED_NODE, Claim, StorageClass, Volume
 from shunter.kube.controllers.plan import Create, Patch, Plan
@@ -63,6 +64,39 @@ def test_a_claim_that_waits_for_the_pod_is_told_its_node_once() -> None:
     assert isinstance(write, Patch)
     assert write.patch == {"metadata": {"annotations": {SELECTED_NODE: "one"}}}
     assert looked(claimed("Pending", WAITS, annotations={SELECTED_NODE: "one"})).writes == ()
+
+
+def test_a_claim_that_waits_for_the_pod_is_given_a_volume_of_its_node_instead() -> None:
+    one = waiting("data", volume("elsewhere", "b"), volume("here", "one"))
+    node = msgspec.convert({"metadata": {"name": "one", "labels": {"kubernetes.io/hostname": "one"}}}, Node)
+    selected = selections([one], node)
+    assert selected is not None
+    (write,) = selected
+    assert (write.ref.name, write.patch["spec"]["claimRef"]["uid"]) == ("here", "data")
+    given = msgspec.convert({"metadata": {"name": "here"}, "spec": write.patch["spec"] | {"storageClassName": "s"}}, Volume)
+    given = msgspec.structs.replace(given, spec=msgspec.structs.replace(given.spec, capacity={"storage": "1Gi"}))
+    assert selections([one._replace(volumes=(given,))], node) == []
+
+
+@pytest.mark.parametrize(
+    "blocked",
+    [
+        pytest.param(PodClaim("data", None), id="a claim that is not there"),
+        pytest.param(claimed("Pending"), id="one that is not bound"),
+    ],
+)
+def test_a_pod_that_its_claims_keep_back_takes_no_room_from_those_behind_it(blocked: PodClaim) -> None:
+    ahead = pod("ahead", requests={"cpu": "3"}, priority=5)
+    behind = pod("behind", requests={"cpu": "3"})
+    waits = Queued(ahead, (blocked,))
+    assert outcome(Observed(pod=behind, nodes=(node(),), ahead=(waits,))) == "one"
+    served = Queued(ahead, (claimed("Bound"),))
+    assert "1 Insufficient cpu." in outcome(Observed(pod=behind, nodes=(node(),), ahead=(served,)))
+
+
+def test_a_pod_whose_volume_is_on_another_node_takes_no_room_on_this_one() -> None:
+    ahead = Queued(pod("ahead", requests={"cpu": "3"}, priority=5), (waiting("data", volume("v", "b")),))
+    assert outcome(Observed(pod=pod("behind", requests={"cpu": "3"}), nodes=(node(),), ahead=(ahead,))) == "one"
 
 
 STATIC = msgspec.convert(

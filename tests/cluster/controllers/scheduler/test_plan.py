@@ -6,19 +6,19 @@ import msgspec
 import pytest
 
 from cluster.controllers.scheduler.pending import HELPLESS, NOW, node, outcome, pod
-from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
+from shunter.cluster.controllers.scheduler.plan import Observed, Queued, plan, plan_strictly, turn
 from shunter.kube.controllers.plan import Create, Patch
 
 
 def test_pods_ahead_in_line_are_served_first() -> None:
     ahead = pod("ahead", requests={"cpu": "3"}, priority=5)
-    refused = outcome(Observed(pod=pod(requests={"cpu": "3"}, age=60), nodes=(node(),), ahead=(ahead,)))
+    refused = outcome(Observed(pod=pod(requests={"cpu": "3"}, age=60), nodes=(node(),), ahead=(Queued(ahead),)))
     assert refused.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
 def test_pods_ahead_that_fit_nowhere_hold_nobody_up() -> None:
     ahead = pod("ahead", requests={"nvidia.com/gpu": "1", "cpu": "4"}, priority=5)
-    assert outcome(Observed(pod=pod(requests={"cpu": "3"}), nodes=(node(),), ahead=(ahead,))) == "one"
+    assert outcome(Observed(pod=pod(requests={"cpu": "3"}), nodes=(node(),), ahead=(Queued(ahead),))) == "one"
 
 
 def test_pod_that_says_so_already_is_not_told_again() -> None:

@@ -47,7 +47,7 @@ def bound_to(made: Plan) -> str:
         pytest.param({"volumeName": "v"}, [volume(size="1Mi", claimRef=KEPT)], None, "v", id="it names one kept for it"),
         pytest.param({}, [volume()], STANDARD, "", id="no free one before it has a pod"),
         pytest.param({}, [volume(claimRef=KEPT)], STANDARD, "v", id="the one kept for it even before it has a pod"),
-        pytest.param({"metadata": {"annotations": {SELECTED_NODE: "a"}}}, [volume()], STANDARD, "v", id="a free one with a pod"),
+        pytest.param({"metadata": {"annotations": {SELECTED_NODE: "a"}}}, [volume()], STANDARD, "", id="no free one with a pod"),
     ],
 )
 def test_a_claim_is_bound_to(wanted: dict[str, Any], volumes: list[Volume], of: StorageClass | None, expected: str) -> None:

@@ -1,5 +1,5 @@
-"""What a waiting pod's claims say about it: they must be there, and have their volume, or get the annotation by which one is
-bound or provisioned; and which nodes can mount the volumes.
+"""What a waiting pod's claims say about it: they must be there, and have their volume, or get a free one, or the annotation that
+has one made; and which nodes can mount the volumes.
 
 Source: k8s.io/kubernetes 1.36 `scheduler/framework/plugins/volumebinding`.
 """
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from shunter.api.core import Node
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS
+from shunter.cluster.controllers.volumes.claim_plan import reservation
 from shunter.cluster.controllers.volumes.matching import best_match, requested
 from shunter.cluster.controllers.volumes.views import SELECTED_NODE, WAIT_FOR_CONSUMER, Claim, StorageClass, Volume
 from shunter.kube.controllers.plan import Patch, Ref
@@ -45,30 +46,52 @@ def obstacle(claimed: Sequence[PodClaim]) -> str:
 def mismatches(claimed: Sequence[PodClaim], node: Node) -> tuple[str, ...]:
     """Why the node cannot have the volumes of claims that are no `obstacle`, in kube-scheduler's words; none where it can."""
     labels = node.metadata.labels
-    known = [(claim, of, volumes) for _, claim, of, volumes in claimed if claim is not None]
-    bound = [volume for claim, _, volumes in known if claim.is_bound for volume in volumes]
-    unbound = [one for one in known if not one[0].is_bound]
+    bound = [volume for _, claim, _, volumes in claimed if claim is not None and claim.is_bound for volume in volumes]
     found = (ELSEWHERE,) if not all(volume.is_on(labels) for volume in bound) else ()
+    to_make = [of for _, of, volume in _chosen(claimed, node) if volume is None and of is not None]
+    return (*found, NONE_TO_BIND) if any(of.provisioner == NO_PROVISIONER for of in to_make) else found
+
+
+def selections(claimed: Sequence[PodClaim], node: Node) -> list[Patch] | None:
+    """What gives the claims that wait for a pod of the node a volume that is there, or has one made for it; None when none waits,
+    so the pod may be bound."""
+    chosen = _chosen(claimed, node)
+    if not chosen:
+        return None
+    writes = [_made_for(claim, node) if volume is None else reservation(claim, volume) for claim, _, volume in chosen]
+    return [write for write in writes if write is not None]
+
+
+class _Choice(NamedTuple):
+    """An unbound claim and the volume for it; None where one is to be made."""
+
+    claim: Claim
+    storage_class: StorageClass | None
+    volume: Volume | None
+
+
+def _chosen(claimed: Sequence[PodClaim], node: Node) -> list[_Choice]:
+    """The unbound claims, the smallest first, each with its own volume among those that the node can mount. One whose volume is
+    being made takes none of them."""
+    unbound = [(claim, of, volumes) for _, claim, of, volumes in claimed if claim is not None and not claim.is_bound]
+    choices: list[_Choice] = []
     taken: set[str] = set()
     for claim, of, volumes in sorted(unbound, key=lambda one: requested(one[0])):
-        match = best_match(claim, [one for one in volumes if one.metadata.name not in taken], node_labels=labels)
+        free = [one for one in volumes if one.metadata.name not in taken]
+        is_made = SELECTED_NODE in claim.metadata.annotations
+        match = None if is_made else best_match(claim, free, node_labels=node.metadata.labels)
         if match is not None:
             taken.add(match.metadata.name)
-        elif of is not None and of.provisioner == NO_PROVISIONER:
-            return (*found, NONE_TO_BIND)
-    return found
+        choices.append(_Choice(claim, of, match))
+    return choices
 
 
-def selections(claimed: Sequence[PodClaim], node: str) -> list[Patch] | None:
-    """What tells the claims that wait for a pod of its node; None when none waits, so the pod may be bound."""
-    waiting = [claim for _, claim, _, _ in claimed if claim is not None and not claim.is_bound]
-    if not waiting:
+def _made_for(claim: Claim, node: Node) -> Patch | None:
+    """What has a volume made for the claim on the node; None where it was written."""
+    annotations = {SELECTED_NODE: node.metadata.name}
+    if annotations.items() <= claim.metadata.annotations.items():
         return None
-    return [
-        Patch(ref=Ref.of(PERSISTENT_VOLUME_CLAIMS, claim.metadata), patch={"metadata": {"annotations": {SELECTED_NODE: node}}})
-        for claim in waiting
-        if claim.metadata.annotations.get(SELECTED_NODE) != node
-    ]
+    return Patch(ref=Ref.of(PERSISTENT_VOLUME_CLAIMS, claim.metadata), patch={"metadata": {"annotations": annotations}})
 
 
 def _waits_for_consumer(storage_class: StorageClass | None) -> bool:

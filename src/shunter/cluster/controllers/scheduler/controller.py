@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from shunter.api.core import Node
 from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.scheduler.claims import PodClaim
-from shunter.cluster.controllers.scheduler.plan import Observed, plan, plan_strictly, turn
+from shunter.cluster.controllers.scheduler.plan import Observed, Queued, plan, plan_strictly, turn
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.volumes.controller import BY_CLAIM, UNBOUND, by_claim, by_free
 from shunter.cluster.controllers.volumes.views import Claim, StorageClass, Volume
@@ -45,17 +45,22 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
             return None
         return Observed(pod=pod, nodes=nodes.store.list(), claimed=volumes.of(pod))
 
+    def affected(found: Sequence[SchedulablePod]) -> Iterable[Key]:
+        """These waiting pods; where resources count, all that wait, as these may now take room, or no longer."""
+        all_that_wait = found and strict_resources
+        return [key_of(pod) for pod in (pods.store.by_index(WAITING, WAITING) if all_that_wait else found)]
+
     def claiming(claim: Claim) -> Iterable[Key]:
         """Pods that wait for the claim."""
         waiting = pods.store.by_index(WAITING, WAITING)
         in_namespace = (pod for pod in waiting if pod.metadata.namespace == claim.metadata.namespace)
-        return [key_of(pod) for pod in in_namespace if claim.metadata.name in pod.claims]
+        return affected([pod for pod in in_namespace if claim.metadata.name in pod.claims])
 
     def all_waiting(_: Node) -> Iterable[Key]:
         return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING)]
 
     def all_claiming(_: StorageClass | Volume) -> Iterable[Key]:
-        return [key_of(pod) for pod in pods.store.by_index(WAITING, WAITING) if pod.claims]
+        return affected([pod for pod in pods.store.by_index(WAITING, WAITING) if pod.claims])
 
     def waiting_for_room(pod: SchedulablePod) -> Iterable[Key]:
         """Pods on nodes may end, and make room."""
@@ -155,7 +160,8 @@ class StrictScheduler:
         ahead = [other for other in waiting if other.metadata.uid not in self._assumed and turn(other) < turn(pod)]
         nodes = self._nodes.list()
         assigned = {node.metadata.name: self._on(node.metadata.name, waiting) for node in nodes}
-        return Observed(pod=pod, nodes=nodes, claimed=self._volumes.of(pod), ahead=tuple(ahead), assigned=assigned)
+        queued = tuple(Queued(other, self._volumes.of(other)) for other in ahead)
+        return Observed(pod=pod, nodes=nodes, claimed=self._volumes.of(pod), ahead=queued, assigned=assigned)
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
         """Binds the pod to the first node with room, and counts it there for ASSUME_SECONDS, or until the cache shows it."""

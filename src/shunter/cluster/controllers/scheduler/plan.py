@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,6 +22,13 @@ from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Re
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
+class Queued(NamedTuple):
+    """A pod that waits for a node, and its claims."""
+
+    pod: SchedulablePod
+    claimed: tuple[PodClaim, ...] = ()
+
+
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """A pod that waits for a node, and all nodes. Where resources count also the pods that are before it in line, and those that
     each node has already, by its name."""
@@ -28,7 +37,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
     claimed: tuple[PodClaim, ...] = ()
     """The claims of the pod."""
-    ahead: tuple[SchedulablePod, ...] = ()
+    ahead: tuple[Queued, ...] = ()
     assigned: dict[str, tuple[SchedulablePod, ...]] = {}
 
 
@@ -40,7 +49,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
     if kept_back := _blocked_by_claims(observed, now):
         return kept_back
     misfits = {node.metadata.name: misfit for node in nodes if (misfit := fit.admission(observed.pod, node))}
-    misfits = {**_without_volumes(observed, nodes), **misfits}
+    misfits = {**_without_volumes(observed.claimed, nodes), **misfits}
     for node in nodes:
         if node.metadata.name not in misfits:
             return _placed(observed, node)
@@ -53,19 +62,25 @@ def plan_strictly(observed: Observed, now: datetime) -> Plan:
     if kept_back := _blocked_by_claims(observed, now):
         return kept_back
     rests = {node.metadata.name: available(node, observed.assigned.get(node.metadata.name, ())) for node in nodes}
-    for other in sorted(observed.ahead, key=turn):
-        _place(other, nodes, rests)
-    elsewhere = _without_volumes(observed, nodes)
-    node, misfits = _place(observed.pod, [node for node in nodes if node.metadata.name not in elsewhere], rests)
+    for other, claimed in sorted(observed.ahead, key=lambda queued: turn(queued.pod)):
+        # One that its claims keep back takes no room: that may be for ever.
+        if not claims.obstacle(claimed):
+            _place(other, _able(nodes, _without_volumes(claimed, nodes)), rests)
+    elsewhere = _without_volumes(observed.claimed, nodes)
+    node, misfits = _place(observed.pod, _able(nodes, elsewhere), rests)
     if node is not None:
         return _placed(observed, node)
     return _refused(observed.pod, fit.message({**elsewhere, **misfits}), now)
 
 
-def _without_volumes(observed: Observed, nodes: list[Node]) -> dict[str, NodeMismatch]:
-    """The nodes, by name, that cannot mount the volumes that the pod's claims have or may get."""
-    reasons = {node.metadata.name: claims.mismatches(observed.claimed, node) for node in nodes}
+def _without_volumes(claimed: tuple[PodClaim, ...], nodes: list[Node]) -> dict[str, NodeMismatch]:
+    """The nodes, by name, that cannot mount the volumes that the claims have or may get."""
+    reasons = {node.metadata.name: claims.mismatches(claimed, node) for node in nodes} if claimed else {}
     return {name: NodeMismatch(found) for name, found in reasons.items() if found}
+
+
+def _able(nodes: list[Node], elsewhere: Collection[str]) -> list[Node]:
+    return [node for node in nodes if node.metadata.name not in elsewhere]
 
 
 def _blocked_by_claims(observed: Observed, now: datetime) -> Plan | None:
@@ -78,7 +93,7 @@ def _blocked_by_claims(observed: Observed, now: datetime) -> Plan | None:
 
 def _placed(observed: Observed, node: Node) -> Plan:
     """Binds the pod to the node, once its claims have their volumes."""
-    selections = claims.selections(observed.claimed, node.metadata.name)
+    selections = claims.selections(observed.claimed, node)
     return Plan(writes=(_binding(observed.pod, node),) if selections is None else tuple(selections))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 import msgspec
@@ -38,8 +37,6 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     volumes: tuple[Volume, ...] = ()
     storage_class: StorageClass | None = None
     default_class: str = ""
-    node_labels: Mapping[str, str] | None = None
-    """Those of the node that was chosen for the first pod of a claim that waits for one."""
     in_use: bool = False
     """Whether a pod that has a node uses it."""
     directory: str = ""
@@ -53,7 +50,8 @@ def plan(observed: Observed) -> Plan:
         return _released(observed)
     if claim.spec.volume_name:
         return _bound_to(observed, claim.spec.volume_name)
-    volume = best_match(claim, observed.volumes, delayed=_waits_for_consumer(observed), node_labels=observed.node_labels)
+    # The scheduler chooses a free volume for a claim that waits for its pod: it knows the pod's node.
+    volume = best_match(claim, observed.volumes, delayed=_is_of_consumer(observed))
     if volume is not None:
         return _bind(claim, volume)
     if claim.storage_class is None and observed.default_class:
@@ -98,27 +96,32 @@ def _lost(claim: Claim, reason: str, message: str) -> Plan:
     return Plan(writes=(lost,), events=(_note(claim, "Warning", reason, message),))
 
 
-def _waits_for_consumer(observed: Observed) -> bool:
-    """Whether the claim gets no volume yet because its class waits for a pod and none was scheduled."""
+def _is_of_consumer(observed: Observed) -> bool:
+    """Whether the claim's class binds it for the first pod that uses it."""
     known = observed.storage_class
-    is_delayed = known is not None and known.volume_binding_mode == WAIT_FOR_CONSUMER
-    return is_delayed and SELECTED_NODE not in observed.claim.metadata.annotations
+    return known is not None and known.volume_binding_mode == WAIT_FOR_CONSUMER
+
+
+def reservation(claim: Claim, volume: Volume) -> Patch | None:
+    """The write that binds the volume to the claim; None when that was done. Fails where the volume has changed meanwhile: given
+    to two claims, two would write into one directory."""
+    reference = volume.spec.claim_ref
+    if reference is not None and reference.uid:
+        return None
+    metadata: Json = {"resourceVersion": volume.metadata.resource_version}
+    if reference is None:
+        metadata["annotations"] = {BOUND_BY_CONTROLLER: "yes"}
+    patch: Json = {"metadata": metadata, "spec": {"claimRef": claim_reference(claim)}}
+    return Patch(ref=Ref.of(PERSISTENT_VOLUMES, volume.metadata), patch=patch)
 
 
 def _bind(claim: Claim, volume: Volume) -> Plan:
     """Volume first, then the claim; each write is left out where it was made already."""
-    writes = []
-    reference = volume.spec.claim_ref
-    if reference is None or not reference.uid:
-        # Another claim may have been given the volume meanwhile: two would write into one directory.
-        metadata: Json = {"resourceVersion": volume.metadata.resource_version}
-        if reference is None:
-            metadata["annotations"] = {BOUND_BY_CONTROLLER: "yes"}
-        patch: Json = {"metadata": metadata, "spec": {"claimRef": claim_reference(claim)}}
-        writes.append(Patch(ref=Ref.of(PERSISTENT_VOLUMES, volume.metadata), patch=patch))
+    reserved = reservation(claim, volume)
+    writes = [] if reserved is None else [reserved]
     if BIND_COMPLETED not in claim.metadata.annotations or not claim.spec.volume_name:
         annotations = {BIND_COMPLETED: "yes"} | ({} if claim.spec.volume_name else {BOUND_BY_CONTROLLER: "yes"})
-        patch = {"metadata": {"annotations": annotations}, "spec": {"volumeName": volume.metadata.name}}
+        patch: Json = {"metadata": {"annotations": annotations}, "spec": {"volumeName": volume.metadata.name}}
         writes.append(_patch(claim, patch))
     offered, shown = volume.spec, claim.status
     status: Json = {"phase": "Bound", "accessModes": list(offered.access_modes), "capacity": offered.capacity}
@@ -134,7 +137,7 @@ def _provision(observed: Observed) -> Plan:
     if known is None and (observed.strict or not observed.directory):
         message = f'storageclass.storage.k8s.io "{claim.storage_class}" not found'
         return _event(claim, "Warning", "ProvisioningFailed", message)
-    if _waits_for_consumer(observed):
+    if _is_of_consumer(observed) and SELECTED_NODE not in claim.metadata.annotations:
         return _event(claim, "Normal", "WaitForFirstConsumer", WAITING)
     if known is not None and (known.provisioner != PROVISIONER or not observed.directory):
         message = f'waiting for a volume to be created by the external provisioner "{known.provisioner}"'

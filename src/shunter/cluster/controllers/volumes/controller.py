@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from logging import getLogger
 from pathlib import Path
 
-from shunter.api.core import Node, Pod
-from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from shunter.api.core import Pod
+from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.volumes import claim_plan, volume_plan
 from shunter.cluster.controllers.volumes.directories import DirectoryRemover
 from shunter.cluster.controllers.volumes.views import (
     IS_DEFAULT_CLASS,
-    SELECTED_NODE,
     WAIT_FOR_CONSUMER,
     Claim,
     StorageClass,
@@ -45,7 +44,6 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
     volumes = manager.informer(PERSISTENT_VOLUMES, Volume, indexes={BY_CLAIM: by_claim, UNBOUND: by_free})
     classes = manager.informer(STORAGE_CLASSES, StorageClass)
     pods = manager.informer(PODS, Pod, indexes={BY_CLAIM: by_claims})
-    nodes = manager.informer(NODES, Node)
     recorder = manager.recorder(COMPONENT)
 
     def observe_claim(key: Key) -> claim_plan.Observed | None:
@@ -54,15 +52,12 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
         if claim is None:
             return None
         named = volumes.store.get(Key("", claim.spec.volume_name)) if claim.spec.volume_name else None
-        chosen = claim.metadata.annotations.get(SELECTED_NODE)
-        node = nodes.store.get(Key("", chosen)) if chosen else None
         found = (*volumes.store.by_index(BY_CLAIM, str(key)), *volumes.store.by_index(UNBOUND, UNBOUND))
         return claim_plan.Observed(
             claim=claim,
             volumes=(named, *found) if named is not None else found,
             storage_class=classes.store.get(Key("", claim.storage_class)) if claim.storage_class else None,
             default_class=default_class(classes.store.list()),
-            node_labels=node.metadata.labels if node else None,
             in_use=any(pod.spec.node_name for pod in pods.store.by_index(BY_CLAIM, str(key))),
             directory=str(directory or ""),
             strict=strict,
@@ -84,15 +79,11 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
         reference = volume.spec.claim_ref
         return all_unbound(volume) if reference is None else [Key(reference.namespace, reference.name)]
 
-    def choosing(node: Node) -> Iterable[Key]:
-        unbound = claims.store.by_index(UNBOUND, UNBOUND)
-        return [key_of(claim) for claim in unbound if claim.metadata.annotations.get(SELECTED_NODE) == node.metadata.name]
-
     manager.controller(
         "persistent-volume-claims",
         FunctionReconciler(observe_claim, lambda observed, _: claim_plan.plan(observed)),
         primary=claims,
-        mapped=[(volumes, concerned), (classes, all_unbound), (pods, claims_of), (nodes, choosing)],
+        mapped=[(volumes, concerned), (classes, all_unbound), (pods, claims_of)],
         recorder=recorder,
     )
     manager.controller(

@@ -13,7 +13,7 @@ from shunter.cluster.local_path import is_provisioned
 IS_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-"""Annotation of a claim: the scheduler has chosen a node for its first pod, so the volume may be made."""
+"""Annotation of a claim: the scheduler has chosen a node for its first pod, and none of the volumes there, so one may be made."""
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
