@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple
 
+from shunter.api.formats.go_values import go_quoted
+
 ErrorType = Literal[
     "FieldValueInvalid",
     "FieldValueRequired",
@@ -67,7 +69,7 @@ def duplicate(field: str, value: Any) -> FieldError:
 
 def not_supported(field: str, value: Any, supported: list[str]) -> FieldError:
     """`supported` in the order in which it is shown: a schema's enum as written, the rules of Kubernetes itself sorted."""
-    allowed = ", ".join(json.dumps(name) for name in supported)
+    allowed = ", ".join(map(go_quoted, supported))
     return FieldError("FieldValueNotSupported", field, f"Unsupported value: {value_text(value)}: supported values: {allowed}")
 
 
@@ -97,6 +99,8 @@ def new_errors(errors: list[FieldError], before: list[FieldError]) -> list[Field
 
 def value_text(value: Any) -> str:
     """A bad value as Go prints it inside an error: strings quoted, null for nil, the rest as compact JSON, safe for HTML."""
+    if isinstance(value, str):
+        return go_quoted(value)
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     if isinstance(value, (dict, list)):
         for char, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):

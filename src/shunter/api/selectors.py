@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shunter.api.formats.digits import integer
 from shunter.api.meta import Json, Struct
 
 
@@ -58,6 +59,12 @@ def requirement_holds(requirement: Json, labels: Mapping[str, str]) -> bool:
             return key not in labels
         case _:
             return False
+
+
+def is_beyond(value: str, bound: str, *, above: bool) -> bool:
+    """Whether the value of a label is a number above, or else below, the bound (operators Gt and Lt); no other text is."""
+    number, limit = integer(value), integer(bound)
+    return number is not None and limit is not None and (number > limit if above else number < limit)
 
 
 def _matches(match_labels: Mapping[str, Any], requirements: Iterable[Json], labels: Mapping[str, str]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from shunter.api.batch import JOB_CONTROLLER
+from shunter.api.formats import times
 from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import JOBS, TRAIN_JOBS, Resource
@@ -244,4 +245,4 @@ def leaves_nodes_to_runtime(job: Json) -> bool:
 
 def moment(text: str | None) -> datetime | None:
     """The time that RFC 3339 text such as `2026-11-21T10:00:00Z` says; None for none. ValueError for other text."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
+    return times.moment(text) if text else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.formats.digits import port_number, whole_number
+from shunter.api.formats.digits import integer, port_number, whole_number
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,26 @@ from shunter.api.formats.digits import port_number, whole_number
 )
 def test_a_number_is_read_where_64_bits_may_hold_it(text: str, number: int | None) -> None:
     assert whole_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("-7", -7),
+        ("+7", 7),
+        (str(-(2**63)), -(2**63)),
+        (str(-(2**63) - 1), None),
+        (str(2**63), None),
+        ("0" * 30 + "5", 5),
+        ("1_000", None),
+        ("--1", None),
+        (" 1", None),
+        ("", None),
+        ("-", None),
+    ],
+)
+def test_a_number_with_a_sign_is_read_as_go_reads_it(text: str, number: int | None) -> None:
+    assert integer(text) == number
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.api.formats.go_values import go_syntax, go_type, go_value
+from shunter.api.formats.go_values import go_quoted, go_syntax, go_type, go_value
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,18 @@ from shunter.api.formats.go_values import go_syntax, go_type, go_value
 )
 def test_a_value_is_written_as_go_writes_it(value: Any, type_: str, plain: str, syntax: str) -> None:
     assert (go_type(value), go_value(value), go_syntax(value)) == (type_, plain, syntax)
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("plain é \U0001f600", '"plain é \U0001f600"'),
+        ('a"b\\', '"a\\"b\\\\"'),
+        ("\a\b\f\n\r\t\v", r'"\a\b\f\n\r\t\v"'),
+        ("\x00\x1b\x7f", r'"\x00\x1b\x7f"'),
+        ("\xa0\u2028\U000e0001", r'"\u00a0\u2028\U000e0001"'),
+    ],
+    ids=["printable", "quote and backslash", "named", "ASCII", "beyond"],
+)
+def test_a_text_is_quoted_as_go_quotes_it(text: str, quoted: str) -> None:
+    assert go_quoted(text) == quoted

@@ -8,7 +8,7 @@ import pytest
 
 from shunter.api.scheduling.node_selectors import any_holds
 
-LABELS = {"disk": "fast", "cores": "8"}
+LABELS = {"disk": "fast", "cores": "8", "grouped": "1_000"}
 
 
 def term(operator: str, *values: str, key: str = "disk", where: str = "matchExpressions") -> dict[str, Any]:
@@ -28,6 +28,8 @@ def term(operator: str, *values: str, key: str = "disk", where: str = "matchExpr
         ([term("Lt", "4", key="cores")], False),
         ([term("Gt", "4")], False),
         ([term("Gt", "4", key="none")], False),
+        ([term("Gt", "4", key="grouped")], False),
+        ([term("Gt", "4", "5", key="cores")], False),
     ],
 )
 def test_one_term_must_hold_with_all_its_requirements(terms: list[dict[str, Any]], holds: bool) -> None:

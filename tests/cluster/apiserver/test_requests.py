@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from cluster.apiserver.http_client import Api
-from shunter.cluster.apiserver.requests import Target, flag, target, unsigned_fault
+from shunter.cluster.apiserver.requests import Target, target, unsigned_fault
+from shunter.kube.http.request import flag
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from shunter.api.meta import Json
-from shunter.api.selectors import requirement_holds
+from shunter.api.selectors import is_beyond, requirement_holds
 
 
 def any_holds(terms: Iterable[Json], name: str, labels: Mapping[str, str]) -> bool:
@@ -27,8 +27,5 @@ def _holds(term: Json, name: str, labels: Mapping[str, str]) -> bool:
 def _matches(rule: Json, labels: Mapping[str, str]) -> bool:
     if rule.get("operator") not in ("Gt", "Lt"):
         return requirement_holds(rule, labels)
-    try:
-        actual, limit = int(labels[rule["key"]]), int(rule["values"][0])
-    except (KeyError, ValueError, IndexError):
-        return False
-    return actual > limit if rule["operator"] == "Gt" else actual < limit
+    values: list[str] = rule.get("values") or []
+    return len(values) == 1 and is_beyond(labels.get(rule["key"], ""), values[0], above=rule["operator"] == "Gt")

@@ -7,11 +7,12 @@ Dependents are the garbage collector's business; here an owner only gets the fin
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, NamedTuple
 
 from shunter.api.core import FINISHED_PHASES
 from shunter.api.field_errors import FieldError
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json, grace_period, rfc3339
 from shunter.api.resources import JOBS, NAMESPACES
 from shunter.cluster.apiserver.admission.attributes import Attributes
@@ -22,7 +23,7 @@ from shunter.cluster.apiserver.negotiation import read
 from shunter.cluster.apiserver.object_meta import FOREGROUND, ORPHAN
 from shunter.cluster.apiserver.reads import page, rendered_list
 from shunter.cluster.apiserver.registry import ServedKind
-from shunter.cluster.apiserver.requests import Call, Query, dry_run_errors, flag, number
+from shunter.cluster.apiserver.requests import Call, Query, dry_run_errors, number
 from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import (
     StatusError,
@@ -36,6 +37,7 @@ from shunter.cluster.apiserver.status import (
 )
 from shunter.cluster.apiserver.storage.store import Entry, StaleError
 from shunter.cluster.apiserver.writes import Outcome
+from shunter.kube.http.request import flag
 
 _read_options = golang.reader("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
 _ORPHANS = (
@@ -262,7 +264,7 @@ def _graceful_mark(kind: Kind, document: Json, options: DeleteOptions, now: date
             metadata["deletionTimestamp"] = rfc3339(now)
             metadata["deletionGracePeriodSeconds"] = 0
             return "now"
-        started = datetime.fromisoformat(metadata["deletionTimestamp"]).astimezone(UTC) - grace_period(current)
+        started = moment(metadata["deletionTimestamp"]) - grace_period(current)
         until = started + grace_period(grace_seconds)
         if until < now:
             until, grace_seconds = now, 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
 from shunter.api.formats import cidr
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults, label_value_faults, prefixed_path_faults, subdomain_faults
 
@@ -47,7 +48,7 @@ def one_of(field: str, value: str, supported: list[str]) -> list[FieldError]:
 def unsupported(field: str, value: Any, supported: list[str]) -> FieldError:
     """`not_supported` with the choices in the order given."""
     error = not_supported(field, value, supported)
-    listed = ", ".join(f'"{name}"' for name in supported)
+    listed = ", ".join(map(go_quoted, supported))
     return error._replace(body=f"{error.body.partition(': supported values: ')[0]}: supported values: {listed}")
 
 

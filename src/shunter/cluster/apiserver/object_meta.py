@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable
 
 from shunter.api.field_errors import FieldError, forbidden, invalid, required, too_long
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.cluster.apiserver.field_rules import annotation_errors, faults, label_errors
@@ -78,7 +79,7 @@ def update_errors(metadata: Json, old: Json, *, namespaced: bool) -> list[FieldE
     if old.get("deletionTimestamp"):
         new = sorted(set(metadata.get("finalizers", ())) - set(old.get("finalizers", ())))
         if new:
-            listed = ", ".join(f'"{name}"' for name in new)
+            listed = ", ".join(map(go_quoted, new))
             errors.append(
                 forbidden(
                     "metadata.finalizers",

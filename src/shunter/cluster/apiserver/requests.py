@@ -5,7 +5,6 @@ Source: k8s.io/apiserver `endpoints/request` (paths and verbs), meta/v1 `ListOpt
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,8 +13,11 @@ from typing import NamedTuple
 
 from shunter.api.field_errors import FieldError, required
 from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.formats.digits import integer
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.status import bad_request, invalid, plain
+from shunter.kube.http.request import flag
 
 
 class User(NamedTuple):
@@ -95,12 +97,6 @@ def verb(method: str, target: Target, *, watch: bool) -> str:
 Query = Mapping[str, str]
 
 
-def flag(query: Query, name: str) -> bool:
-    """A boolean as conversion to metav1 options reads it: everything but `0` and the forms of false is true."""
-    value = query.get(name)
-    return value is not None and value not in ("0", "false", "False", "FALSE", "f", "F")
-
-
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -109,11 +105,10 @@ def number(query: Query, name: str) -> int | None:
     text = query.get(name)
     if text is None:
         return None
-    if not _INTEGER.fullmatch(text):
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    value = int(text) if len(text) < 30 else 2**63
-    if not -(2**63) <= value < 2**63:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    value = integer(text)
+    if value is None:
+        why = "value out of range" if _INTEGER.fullmatch(text) else "invalid syntax"
+        raise bad_request(f"strconv.ParseInt: parsing {go_quoted(text)}: {why}")
     return value
 
 
@@ -187,7 +182,7 @@ def dry_run_errors(values: list[str]) -> list[FieldError]:
     """At most one fault, with all the values in it: only `All` is allowed. An empty list has none."""
     if set(values) <= {"All"}:
         return []
-    shown = ",".join(json.dumps(value) for value in values)
+    shown = ",".join(map(go_quoted, values))
     return [FieldError("FieldValueNotSupported", "dryRun", f'Unsupported value: [{shown}]: supported values: "All"')]
 
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from shunter.api.formats.digits import integer
 from shunter.api.names import label_key_faults, label_value_faults
+from shunter.api.selectors import is_beyond
 from shunter.cluster.apiserver.kinds import StoredField
 from shunter.cluster.apiserver.status import StatusError, bad_request
 from shunter.cluster.apiserver.storage.store import Entry
@@ -38,14 +40,7 @@ class Requirement(NamedTuple):
             case "absent":
                 return value is None
             case _:
-                return _compares(value, self.operator, next(iter(self.values)))
-
-
-def _compares(value: str | None, operator: str, bound: str) -> bool:
-    if value is None or not _WHOLE_NUMBER.fullmatch(value):
-        return False
-    number = int(value)
-    return number > int(bound) if operator == "gt" else number < int(bound)
+                return is_beyond(value or "", next(iter(self.values)), above=self.operator == "gt")
 
 
 class Term(NamedTuple):
@@ -87,8 +82,6 @@ class Selector(NamedTuple):
 EVERYTHING = Selector()
 
 _TOKEN = re.compile(r"\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)")
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
-"""Python would read `1_000` too."""
 _OPERATORS = ("=", "==", "!=", "!", "<", ">", "(", ")")
 
 
@@ -146,7 +139,7 @@ def _requirement(tokens: _Tokens) -> Requirement:
         return Requirement(key, "notin" if operator == "!=" else "in", frozenset((_checked(value, f"values[0][{key}]"),)))
     if operator in ("<", ">"):
         value = tokens.take()
-        if not _WHOLE_NUMBER.fullmatch(value):
+        if integer(value) is None:
             fault = "for 'Gt', 'Lt' operators, the value must be an integer"
             raise bad_request(f'unable to parse requirement: values[0]: Invalid value: "{value}": {fault}')
         return Requirement(key, "gt" if operator == ">" else "lt", frozenset((value,)))

@@ -25,7 +25,7 @@ from shunter.cluster.apiserver.openapi import OpenApi
 from shunter.cluster.apiserver.patch.requests import patch
 from shunter.cluster.apiserver.protobuf import swagger
 from shunter.cluster.apiserver.registry import ServedKind
-from shunter.cluster.apiserver.requests import Call, flag, target, verb
+from shunter.cluster.apiserver.requests import Call, target, verb
 from shunter.cluster.apiserver.status import (
     StatusError,
     bad_request,
@@ -39,7 +39,7 @@ from shunter.cluster.apiserver.storage.disk_room import not_stored
 from shunter.cluster.apiserver.subresources import actions, pod_logs, pod_streams
 from shunter.cluster.apiserver.version import version
 from shunter.cluster.apiserver.writes import Outcome
-from shunter.kube.http.request import Request, Stream
+from shunter.kube.http.request import Request, Stream, flag
 from shunter.kube.http.response import Response
 
 log = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ Sources: k8s.io/apimachinery `api/errors`; every text here was seen in answers o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from shunter.api.field_errors import FieldError, aggregate
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
 
@@ -42,7 +42,7 @@ class StatusError(Exception):
 
 def quoted(texts: Iterable[str]) -> str:
     """A list of texts as Go prints it."""
-    return f"[{' '.join(json.dumps(text, ensure_ascii=False) for text in texts)}]"
+    return f"[{' '.join(map(go_quoted, texts))}]"
 
 
 def qualified_kind(resource: Resource) -> str:

@@ -22,10 +22,11 @@ from shunter.cluster.apiserver.negotiation import Form
 from shunter.cluster.apiserver.printers.tables import check_include, partial, partial_json, table
 from shunter.cluster.apiserver.reads import list_errors, selector
 from shunter.cluster.apiserver.registry import ServedKind
-from shunter.cluster.apiserver.requests import Call, Query, flag, number, revision
+from shunter.cluster.apiserver.requests import Call, Query, number, revision
 from shunter.cluster.apiserver.selectors import Selector, Term, exact_name
 from shunter.cluster.apiserver.status import StatusError, bad_request, expired, invalid
 from shunter.cluster.apiserver.storage.store import Collection, Entry, Event, EventType, ExpiredError
+from shunter.kube.http.request import flag
 
 log = logging.getLogger(__name__)
 

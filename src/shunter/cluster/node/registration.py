@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from shunter import __version__
 from shunter.api.formats import quantity
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.api.resources import LEASES, NODES
 from shunter.cluster import enforced_policies
@@ -188,7 +189,7 @@ def is_outdated(description: Description, status: Json, now: datetime) -> bool:
         old = before.get(condition["type"])
         if old is None or any(old.get(part) != condition[part] for part in ("status", "reason", "message")):
             return True
-    heartbeat = datetime.fromisoformat(before["Ready"]["lastHeartbeatTime"])
+    heartbeat = moment(before["Ready"]["lastHeartbeatTime"])
     return (now - heartbeat).total_seconds() >= STATUS_SECONDS
 
 

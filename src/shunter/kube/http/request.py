@@ -117,3 +117,9 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 def _parameters(query: str) -> Mapping[str, str]:
     pairs = parse_qsl(query, keep_blank_values=True)
     return dict(reversed(pairs))
+
+
+def flag(query: Mapping[str, str], name: str) -> bool:
+    """A boolean of a query as the conversion to metav1 options reads it: everything but `0` and the forms of false is true."""
+    value = query.get(name)
+    return value is not None and value not in ("0", "false", "False", "FALSE", "f", "F")

@@ -5,11 +5,11 @@ It runs before the schema is checked, so wrong types in a TrainJob get its 400 w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from shunter.api.formats.quantity import parse
+from shunter.api.formats.times import moment
 
 INT32 = range(-(2**31), 2**31)
 INT64 = range(-(2**63), 2**63)
@@ -20,10 +20,6 @@ class GoType(NamedTuple):
 
     name: str
     fault: Callable[[Any, str, str], str]
-
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
 def go_decode_error(job: Any) -> str:
@@ -83,8 +79,12 @@ def _struct(name: str, fields: Mapping[str, GoType] = {}, *, package: str = "v1a
 
 
 def _quantity_fault(value: Any, struct: str, path: str) -> str:
+    return _fault_of(parse, value)
+
+
+def _fault_of(read: Callable[[Any], object], value: Any) -> str:
     try:
-        parse(value)
+        read(value)
     except ValueError as error:
         return str(error)
     return ""
@@ -93,10 +93,7 @@ def _quantity_fault(value: Any, struct: str, path: str) -> str:
 def _time_fault(value: Any, struct: str, path: str) -> str:
     if not isinstance(value, str):
         return _mismatch(value, struct, path, "string")
-    if _TIME.fullmatch(value):
-        return ""
-    rest, wanted = ("", "T") if _DATE.fullmatch(value) else (value, "2006")
-    return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{rest}" as "{wanted}"'
+    return _fault_of(moment, value)
 
 
 def _mismatch(value: Any, struct: str, path: str, wanted: str, *, shows_value: bool = False) -> str:

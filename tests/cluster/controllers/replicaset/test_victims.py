@@ -37,6 +37,7 @@ def pod(
         pytest.param({"ready": None}, {"cost": "-5"}, id="one that is not ready goes before a cheaper one"),
         pytest.param({"cost": "-5"}, {"cost": "9" * 5000}, id="a cost too long to read is none"),
         pytest.param({"cost": "-5"}, {"cost": f"{-(2**31) - 1}"}, id="a cost beyond 32 bits is none"),
+        pytest.param({"restarts": 9}, {"cost": "007"}, id="a cost with a leading zero is none"),
         pytest.param({"cost": "-5"}, {"ready": 1}, id="a cheaper one goes before a younger one"),
         pytest.param({"ready": 1}, {"restarts": 9}, id="one ready for a shorter time goes before one restarted"),
         pytest.param({"restarts": 9}, {}, id="one restarted more often goes first"),

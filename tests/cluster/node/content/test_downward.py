@@ -11,7 +11,13 @@ from shunter.cluster.node.content.downward import PodContext, field_value, resou
 
 CONTEXT = PodContext("10.1.0.2", "10.0.0.1", {"cpu": Fraction(2), "memory": Fraction(8 << 30)})
 POD: Any = {
-    "metadata": {"name": "p", "namespace": "ns", "uid": "u", "labels": {"b": "2", "a": 'say "1"'}, "annotations": {}},
+    "metadata": {
+        "name": "p",
+        "namespace": "ns",
+        "uid": "u",
+        "labels": {"b": "2", "a": 'say "1"'},
+        "annotations": {"bell": "\a\x7f\u2028"},
+    },
     "spec": {"nodeName": "n", "serviceAccountName": "sa", "containers": []},
 }
 
@@ -23,6 +29,7 @@ POD: Any = {
         ("metadata.namespace", "ns"),
         ("metadata.uid", "u"),
         ("metadata.labels", 'a="say \\"1\\""\nb="2"'),
+        ("metadata.annotations", r'bell="\a\x7f\u2028"'),
         ("metadata.labels['b']", "2"),
         ("metadata.annotations['none']", ""),
         ("spec.nodeName", "n"),

@@ -10,7 +10,7 @@ import pytest
 
 from cluster.node.container_logs import text, written
 from shunter.cluster.node.launch.log_writer import MAX_LINE, LogWriter
-from shunter.cluster.node.server.kubelet_api import log_options
+from shunter.cluster.node.server.kubelet_api import LogUnavailableError, log_options
 from shunter.cluster.node.server.logs import LogOptions, last_lines, read_log
 
 
@@ -88,3 +88,14 @@ def test_the_end_of_a_log_is_a_termination_message(tmp_path: Path) -> None:
 def test_all_of_a_log_is_younger_than_any_number_of_seconds() -> None:
     options, _ = log_options({"sinceSeconds": str(2**63 - 1)}, datetime.now(UTC))
     assert options.since == datetime.fromtimestamp(0, UTC)
+
+
+@pytest.mark.parametrize(("value", "is_set"), [("true", True), ("yes", True), ("tRue", True), ("0", False), ("False", False)])
+def test_a_switch_means_what_it_means_to_the_api_server(value: str, is_set: bool) -> None:
+    options, previous = log_options({"follow": value, "timestamps": value, "previous": value}, datetime.now(UTC))
+    assert (options.follow, options.timestamps, previous) == (is_set, is_set, is_set)
+
+
+def test_a_time_without_a_zone_is_no_beginning_of_a_log() -> None:
+    with pytest.raises(LogUnavailableError, match='cannot parse "" as "Z07:00"'):
+        log_options({"sinceTime": "2026-11-21T10:00:00.5"}, datetime.now(UTC))

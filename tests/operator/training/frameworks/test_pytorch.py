@@ -45,7 +45,20 @@ def test_worker_only_job_gets_no_master_address(make_job: MakeJob) -> None:
 
 @pytest.mark.parametrize(
     ("nproc", "processes"),
-    [("4", 4), ("+4", 4), ("-3", -3), ("0", 0), ("auto", 1), ("gpu", 1), ("", 1), (None, 1), ("1_0", 1), (" 4", 1)],
+    [
+        ("4", 4),
+        ("+4", 4),
+        ("-3", -3),
+        ("0", 0),
+        ("auto", 1),
+        ("gpu", 1),
+        ("", 1),
+        (None, 1),
+        ("1_0", 1),
+        (" 4", 1),
+        (str(2**63), 1),
+        (str(2**63 - 1), 2**63 - 1),
+    ],
 )
 def test_only_numbers_multiply_the_world_size(nproc: str | None, processes: int) -> None:
     assert processes_per_node(nproc) == processes

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from typing import Annotated
 
 import msgspec
 
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json, without_nulls
 from shunter.api.resources import Resource
 from shunter.cluster.apiserver.admission.webhook_calls import CallError
@@ -167,4 +167,4 @@ def _http_fault(code: int, body: bytes) -> str:
     if code < 400:
         return f"the server responded with the status code {code} but did not return more information"
     text = body[:500].decode(errors="replace")
-    return _MESSAGES.get(code) or f"an error on the server ({json.dumps(text)}) has prevented the request from succeeding"
+    return _MESSAGES.get(code) or f"an error on the server ({go_quoted(text)}) has prevented the request from succeeding"

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.apply.field_set import item_by_key, item_by_name, item_by_value
 
@@ -120,7 +121,7 @@ class FieldTree:
             if value is not None or name in item:
                 key[name] = value
         if not key:
-            names = " ".join(json.dumps(name) for name in self.keys)
+            names = " ".join(map(go_quoted, self.keys))
             raise UnkeyedItemError(
                 f"associative list with keys has an element that omits all key fields [{names}]"
                 " (and doesn't have default values for any key fields)"

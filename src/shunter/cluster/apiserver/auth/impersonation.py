@@ -6,10 +6,10 @@ commas.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from urllib.parse import unquote
 
+from shunter.api.formats.go_values import go_quoted
 from shunter.cluster.apiserver.auth.authz import Authorizer, forbidden
 from shunter.cluster.apiserver.auth.rbac import Action
 from shunter.cluster.apiserver.requests import User
@@ -83,10 +83,10 @@ def _check(user: User, action: Action, authorizer: Authorizer) -> None:
 
 def _shown(uid: str, groups: tuple[str, ...], extra: Mapping[str, tuple[str, ...]]) -> str:
     """As Go prints a user without a name."""
-    pairs = (f"{json.dumps(key)}:{_go_strings(values)}" for key, values in sorted(extra.items()))
+    pairs = (f"{go_quoted(key)}:{_go_strings(values)}" for key, values in sorted(extra.items()))
     shown = f"map[string][]string{{{', '.join(pairs)}}}" if extra else "map[string][]string(nil)"
-    return f'&user.DefaultInfo{{Name:"", UID:{json.dumps(uid)}, Groups:{_go_strings(groups)}, Extra:{shown}}}'
+    return f'&user.DefaultInfo{{Name:"", UID:{go_quoted(uid)}, Groups:{_go_strings(groups)}, Extra:{shown}}}'
 
 
 def _go_strings(texts: tuple[str, ...]) -> str:
-    return f"[]string{{{', '.join(json.dumps(text) for text in texts)}}}" if texts else "[]string(nil)"
+    return f"[]string{{{', '.join(map(go_quoted, texts))}}}" if texts else "[]string(nil)"

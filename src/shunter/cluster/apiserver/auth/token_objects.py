@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json
 from shunter.api.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Resource
 from shunter.cluster.apiserver.storage.store import Entry, Store
@@ -49,4 +50,4 @@ def _find(store: Store, resource: Resource, namespace: str, name: str) -> Entry 
 
 def _is_deleted(entry: Entry, now: datetime) -> bool:
     since = entry.field("metadata.deletionTimestamp")
-    return bool(since) and datetime.fromisoformat(since) < now - _LEEWAY
+    return bool(since) and moment(since) < now - _LEEWAY

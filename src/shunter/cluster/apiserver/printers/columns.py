@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json, annotations_of
 from shunter.api.selectors import notation
 from shunter.cluster.apiserver.kinds import Column
@@ -122,11 +123,6 @@ def named_at_creation(document: Json, now: datetime) -> Cells:
 DEFAULT = Printer(
     (NAME_COLUMN, Column("Created At", "date", ".metadata.creationTimestamp", "", AGE_COLUMN.description)), named_at_creation
 )
-
-
-def moment(text: str) -> datetime:
-    """An RFC 3339 time such as `2026-01-02T03:04:05Z` as an aware one, in UTC. ValueError for a text that is no time."""
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def since(text: str | None, now: datetime) -> str:

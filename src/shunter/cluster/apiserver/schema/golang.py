@@ -13,7 +13,6 @@ import binascii
 import gzip
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +20,7 @@ from typing import Any, Protocol
 import msgspec
 
 from shunter.api.formats.quantity import canonical, canonical_resource
+from shunter.api.formats.times import MICRO_LAYOUT, moment
 from shunter.api.meta import Json, rfc3339, rfc3339_micro
 from shunter.cluster.apiserver.kinds import MalformedError
 
@@ -368,7 +368,7 @@ def _time(value: Any, unknown: list[str]) -> Any:
 
 
 def _micro_time(value: Any, unknown: list[str]) -> Any:
-    return rfc3339_micro(moment(_checked_text(value)).astimezone(UTC))
+    return rfc3339_micro(moment(_checked_text(value), MICRO_LAYOUT))
 
 
 def _checked_text(value: Any) -> str:
@@ -379,18 +379,7 @@ def _checked_text(value: Any) -> str:
 
 @lru_cache(maxsize=1024)
 def _whole_seconds(value: str) -> str:
-    return rfc3339(moment(value).astimezone(UTC))
-
-
-def moment(value: str) -> datetime:
-    """Parses a time in RFC 3339. Raises ValueError in Go's words."""
-    try:
-        if len(value) < 20 or value[10] not in "Tt":
-            raise ValueError
-        return datetime.fromisoformat(value)
-    except ValueError:
-        layout = "2006-01-02T15:04:05Z07:00"
-        raise ValueError(f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"') from None
+    return rfc3339(moment(value))
 
 
 def _anything(value: Any, unknown: list[str]) -> Any:

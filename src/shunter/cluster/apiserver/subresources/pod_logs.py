@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 from shunter.api.field_errors import forbidden
 from shunter.api.field_errors import invalid as invalid_field
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json
 from shunter.api.resources import NODES
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, number
-from shunter.cluster.apiserver.schema import golang
 from shunter.cluster.apiserver.status import bad_request, internal, invalid, not_found
 from shunter.kube.http.client import AnswerStream, HttpClient, target
 from shunter.kube.http.connection import Origin
@@ -63,7 +63,7 @@ def _check_options(call: Call) -> None:
     since = query.get("sinceTime", "")
     if since:
         try:
-            golang.moment(since)
+            moment(since)
         except ValueError as error:
             raise bad_request(str(error)) from None
         if numbers["sinceSeconds"] is not None:

@@ -18,12 +18,12 @@ from shunter.api.formats.digits import whole_number
 from shunter.cancelling import cancelled
 from shunter.cluster.apiserver.backend import Backend
 from shunter.cluster.apiserver.registry import ServedKind
-from shunter.cluster.apiserver.requests import Call, flag
+from shunter.cluster.apiserver.requests import Call
 from shunter.cluster.apiserver.status import StatusError, bad_request, method_not_allowed, plain
 from shunter.cluster.apiserver.subresources.pod_logs import NodeClient, container_name, node_address
 from shunter.cluster.dial_errors import dial_error
 from shunter.kube.http.connection_streams import BUFFER_BYTES, connection_streams
-from shunter.kube.http.request import Request
+from shunter.kube.http.request import Request, flag
 from shunter.kube.http.response import Response
 
 _NODE_NAMES = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json, rfc3339
 from shunter.api.resources import CERTIFICATE_SIGNING_REQUESTS
 from shunter.cluster.controllers.certificates.signers import FAULTS
@@ -53,7 +54,7 @@ def ends(request: SigningRequest) -> Iterator[datetime]:
     if not request.conditions and created is not None:
         yield created + WITHOUT_END
     for condition in request.conditions:
-        changed = datetime.fromisoformat(condition["lastUpdateTime"]) if condition.get("lastUpdateTime") else None
+        changed = moment(condition["lastUpdateTime"]) if condition.get("lastUpdateTime") else None
         kind = condition["type"]
         if changed is not None and kind in ("Approved", "Denied", "Failed"):
             is_open = kind == "Approved" and not request.certificate

@@ -12,7 +12,7 @@ from datetime import datetime
 from math import floor, log2
 
 from shunter.api.core import Pod
-from shunter.api.formats.digits import whole_number
+from shunter.api.formats.digits import integer
 from shunter.cluster.controllers.workloads.pods import ready_since
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -46,9 +46,8 @@ def _usefulness(pod: Pod, neighbours: int, now: datetime) -> tuple[object, ...]:
 
 def _deletion_cost(pod: Pod) -> int:
     text = pod.metadata.annotations.get(DELETION_COST, "")
-    amount = whole_number(text.removeprefix("-")) or 0
-    cost = -amount if text.startswith("-") else amount
-    return cost if -(2**31) <= cost < 2**31 else 0
+    cost = None if text.startswith(("0", "+")) else integer(text)
+    return cost if cost is not None and -(2**31) <= cost < 2**31 else 0
 
 
 def _magnitude(since: datetime | None, now: datetime) -> int:

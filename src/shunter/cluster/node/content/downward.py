@@ -5,7 +5,6 @@ Source: kubelet 1.36 `fieldpath` and `resource.ExtractContainerResourceValue`.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from shunter.api.formats import quantity
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
@@ -69,7 +69,7 @@ def resource_value(reference: Json, container: Json, context: PodContext) -> str
 
 
 def _formatted(values: Mapping[str, str]) -> str:
-    return "\n".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sorted(values.items()))
+    return "\n".join(f"{key}={go_quoted(value)}" for key, value in sorted(values.items()))
 
 
 def _in_units_of(value: Fraction, divisor: Fraction) -> str:

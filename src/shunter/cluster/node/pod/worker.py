@@ -15,6 +15,7 @@ from logging import getLogger
 from typing import NamedTuple
 
 from shunter.api.core import FINISHED_PHASES
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json
 from shunter.api.network_policies import NetworkPod, named_ports
 from shunter.api.resources import PODS
@@ -289,7 +290,7 @@ class PodWorker:
 
     def _started_at(self) -> float:
         shown = self._pod.status.get("startTime")
-        return datetime.fromisoformat(shown).timestamp() if shown else self._arrived
+        return moment(shown).timestamp() if shown else self._arrived
 
     def _grace(self, *, ending: bool) -> float:
         if self._vanished:

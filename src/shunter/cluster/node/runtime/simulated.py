@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from logging import getLogger
 
+from shunter.api.formats.times import moment
 from shunter.api.resources import PODS
 from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.containers import Attempt, Containers, ContainerState, Role, every
@@ -50,12 +51,12 @@ class SimulatedPods:
         if pod.uid in self._timers or pod.is_finished:
             return
         started = pod.status.get("startTime")
-        moment = datetime.fromisoformat(started).timestamp() if started else time.time()
+        begun = moment(started).timestamp() if started else time.time()
         if pod.status.get("phase") != "Running":
-            self._report(pod, simulated_containers(pod, moment, None), moment)
+            self._report(pod, simulated_containers(pod, begun, None), begun)
         seconds = _number(pod, SECONDS_ANNOTATION, FOR_EVER)
-        remaining = max(0.0, moment + seconds - time.time())
-        self._timers[pod.uid] = asyncio.get_running_loop().call_later(remaining, self._end, pod, moment)
+        remaining = max(0.0, begun + seconds - time.time())
+        self._timers[pod.uid] = asyncio.get_running_loop().call_later(remaining, self._end, pod, begun)
 
     def vanish(self, pod: AssignedPod) -> None:
         """Handles a pod that is gone."""

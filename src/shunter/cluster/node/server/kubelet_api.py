@@ -17,6 +17,7 @@ from json import dumps
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from shunter.api.formats.times import moment
 from shunter.cluster.node.server.access import AccessRequest, KubeletAccess, subresource
 from shunter.cluster.node.server.logs import LogOptions, read_log
 from shunter.cluster.node.server.stats import Stats
@@ -24,14 +25,13 @@ from shunter.cluster.node.streams import endpoints
 from shunter.cluster.node.streams.endpoints import NOT_FOUND, StreamServer
 from shunter.errors import EnvironmentProblem
 from shunter.kube.http.limits import Limits, Timeouts
-from shunter.kube.http.request import Request
+from shunter.kube.http.request import Request, flag
 from shunter.kube.http.response import Response
 from shunter.kube.http.server import HttpServer
 
 _SHUTDOWN_SECONDS = 1.0
 LIMITS = Limits(body=64 * 1024, held=4 * 2**20)
 TIMEOUTS = Timeouts(idle=60.0)
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")
 
 
 class ContainerLog(NamedTuple):
@@ -139,16 +139,16 @@ def access_request(request: Request) -> AccessRequest:
 def log_options(query: Mapping[str, str], now: datetime) -> tuple[LogOptions, bool]:
     """The options of a log request, and whether it is about the run before. Raises LogUnavailableError (400) for bad ones."""
     try:
-        since = datetime.fromisoformat(query["sinceTime"]) if query.get("sinceTime") else None
+        since = moment(query["sinceTime"]) if query.get("sinceTime") else None
         if query.get("sinceSeconds"):
             since = datetime.fromtimestamp(max(0.0, now.timestamp() - int(query["sinceSeconds"])), UTC)
         options = LogOptions(
-            follow=query.get("follow", "") in _TRUE,
+            follow=flag(query, "follow"),
             tail_lines=int(query["tailLines"]) if query.get("tailLines") else None,
             since=since,
-            timestamps=query.get("timestamps", "") in _TRUE,
+            timestamps=flag(query, "timestamps"),
             limit_bytes=int(query["limitBytes"]) if query.get("limitBytes") else None,
         )
     except ValueError as error:
         raise LogUnavailableError(400, f"unable to decode log options: {error}") from error
-    return options, query.get("previous", "") in _TRUE
+    return options, flag(query, "previous")

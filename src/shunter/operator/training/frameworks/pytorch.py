@@ -5,10 +5,10 @@ torchrun reads PET_*, plain `init_process_group(env://)` reads MASTER_ADDR, MAST
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from shunter.api.field_errors import FieldError
+from shunter.api.formats.digits import integer
 from shunter.api.meta import Json
 from shunter.api.training import pytorch_rules
 from shunter.api.training.job import ReplicaStatus
@@ -25,9 +25,6 @@ INIT_IMAGE = "alpine:3.10"
 INIT_TRIES = 100
 """How often a worker looks for the master's name, every 2 seconds, before it gives up."""
 DEFAULT_RDZV_BACKEND = "c10d"
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-"""What v1 takes for a number (strconv.Atoi): no more digits than 64 bits hold."""
 
 Job = TrainingJob[PyTorchJobSpec]
 
@@ -132,7 +129,8 @@ def _autoscaling(elastic: ElasticPolicy | None) -> Autoscaling | None:
 
 def processes_per_node(nproc_per_node: str | None) -> int:
     """How many processes a pod counts for in WORLD_SIZE: the number, or 1 for words such as `auto`."""
-    return int(nproc_per_node) if nproc_per_node and _INTEGER.fullmatch(nproc_per_node) else 1
+    found = integer(nproc_per_node or "")
+    return 1 if found is None else found
 
 
 FRAMEWORK = PyTorch()

@@ -6,10 +6,10 @@ Source: k8s.io/kubernetes 1.36 `apis/certificates/validation`; `ValidateSignerNa
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Sequence
 
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, required, too_long
+from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, subdomain_faults
 from shunter.cluster.apiserver.field_rules import unsupported
@@ -82,7 +82,7 @@ def signer_name_errors(field: str, name: str) -> list[FieldError]:
 
 def _first_faults(field: str, value: str, labels: Sequence[tuple[str, list[str]]]) -> list[FieldError]:
     label, found = next(((label, found) for label, found in labels if found), ("", []))
-    return [invalid(field, value, f"validating label {json.dumps(label)}: {fault}") for fault in found]
+    return [invalid(field, value, f"validating label {go_quoted(label)}: {fault}") for fault in found]
 
 
 def status_errors(request: Json, old: Json | None) -> list[FieldError]:
@@ -113,7 +113,7 @@ def certificate_fault(content: bytes) -> str:
     blocks = list(pem_blocks(content))
     for block in blocks:
         if block.type != CERTIFICATE:
-            return f"only {CERTIFICATE} PEM blocks are allowed, found {json.dumps(block.type)}"
+            return f"only {CERTIFICATE} PEM blocks are allowed, found {go_quoted(block.type)}"
         if block.has_headers:
             return "no PEM block headers are permitted"
         if not is_certificate(block.content):

@@ -6,6 +6,7 @@ v1 passes the word to torchrun, `auto` by default; a TrainJob takes a number, an
 from __future__ import annotations
 
 from shunter.api.formats import counts
+from shunter.api.formats.digits import integer
 from shunter.api.late_patterns import late_pattern
 from shunter.api.training.pytorch import KIND
 from shunter.migrate.conversion.draft import Draft, Group
@@ -18,8 +19,6 @@ from shunter.migrate.paths import Path
 from shunter.operator.trainer.resources import cpu_count, gpu_count
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
-_INTEGER = late_pattern(r"[+-]?[0-9]{1,18}")
-"""What v1 accepts as a number (strconv.Atoi)."""
 _MOST_DIGITS = 9
 """Of a number of processes, which v2 holds in 32 bits."""
 _READ = late_pattern(r"\bPET_NPROC_PER_NODE\b(?!\s*=[^=])")
@@ -96,7 +95,7 @@ def _number(draft: Draft) -> int | None:
     if len(text) > _MOST_DIGITS and text.lstrip("+-").isdecimal():
         says = f"{excerpt(text)} processes are more than a node may have"
         raise UnreadableJobError(draft.source, FIELD, says, "Use the number of GPUs or CPUs of the node, or auto.")
-    return int(text) if _INTEGER.fullmatch(text) else None
+    return integer(text)
 
 
 def _warn_of_scaled_world_size(
