@@ -9,7 +9,7 @@ from job_evidence import NOW, v1_job, v2_job
 from jobset_pods import SHAPES, pods_of
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
-from shunter.doctor.places import ranks_of_number
+from shunter.doctor.rank_locations import ranks_of_number
 
 
 def test_a_rank_of_several_in_one_pod_is_known_by_its_own_environment() -> None:

@@ -11,7 +11,7 @@ endings.py                        how containers ended; what log lines are: oper
 waiting.py, stacks.py             what each rank does by two samples of its stacks; stacks as values
 early.py                          ranks that rest, too soon after their start for a verdict
 rank_texts.py                     where a rank stands, and in which call it waits, in words
-places.py, launcher.py            which ranks are in which pod; whether the launcher of an MPI job is a node
+rank_locations.py, launcher.py    which ranks are in which pod; whether the launcher of an MPI job is a node
 job_lookup.py, jobsets.py         which job is meant; JobSets without a TrainJob
 rights.py, debug_containers.py    the user's permissions; ephemeral containers with py-spy
 redaction.py                      evidence without credentials (what counts as one is decided in api/secrets)

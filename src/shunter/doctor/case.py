@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.doctor.endings import Ending, endings
 from shunter.doctor.evidence import Evidence
 from shunter.doctor.launcher import hosts_in
-from shunter.doctor.places import places, ranks_of_number
+from shunter.doctor.rank_locations import places, ranks_of_number
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.blocked_pod import BlockedPod

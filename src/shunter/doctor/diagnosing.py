@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.early import too_early
 from shunter.doctor.evidence import Evidence, Missing
-from shunter.doctor.places import rank_count
+from shunter.doctor.rank_locations import rank_count
 from shunter.doctor.redaction import masked_verdicts
 from shunter.doctor.rules import RULES
 from shunter.doctor.rules.rule import Rule

@@ -21,7 +21,7 @@ from shunter.doctor import recorder, stacks
 from shunter.doctor.case import Case
 from shunter.doctor.debug_containers import NoDebugContainerError, debug_container, is_due
 from shunter.doctor.evidence import Evidence, Missing, Recording, Sample
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rights import rights_in
 from shunter.doctor.waiting import group, has_gpu_waits, progress, trainers
 from shunter.jobs.training_pods import training_container

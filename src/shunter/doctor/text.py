@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from shunter.api.formats.counts import joined, listed
 from shunter.api.grouping import grouped_by
-from shunter.doctor.places import spans
+from shunter.doctor.rank_locations import spans
 from shunter.doctor.verdicts import Excerpt, Report, Verdict
 
 WIDTH = 100

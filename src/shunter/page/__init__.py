@@ -8,7 +8,7 @@
     live.py         rows by id, coalesced: a snapshot, then changes                                    no I/O
     views/          objects + now -> rows of wire.py, a module per view; view.py defines a view        no I/O
     job_readings.py, cluster_readings.py, conversions.py    what views read beside their watches
-    moves.py, move_detail.py    how far the migration of each v1 job is; the page of one of them
+    migration_status.py, migration_job.py   how far the migration of each v1 job is; the page of one of them
     tables.py       the views and other functions by name, imported when first used; calls.py, answers.py: these functions
     actions.py      the actions that a viewer may perform, with their command lines; acting.py performs them
     logs.py         log lines of chosen ranks, limited in rate by log_buffer.py
@@ -17,6 +17,6 @@
     serving.py      starts it; record.py is the file by which other commands find it; freed_memory.py
     assets.py       the page itself (assets/): ES modules, style sheet, shell
 
-Tests are in tests/page, those with a browser in tests/page/browser; conversions.py, moves.py and move_detail.py in
-tests/page/views/test_migration.py, permissions that are taken away in test_security.py.
+Tests are in tests/page, those with a browser in tests/page/browser; conversions.py, migration_status.py
+and migration_job.py in tests/page/views/test_migration.py, permissions that are taken away in test_security.py.
 """

@@ -57,7 +57,7 @@ async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> st
 
 async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     """The migration of one v1 job. The first call imports the code in a thread, as that would block the event loop for long."""
-    module = await asyncio.to_thread(import_module, "shunter.page.move_detail")
+    module = await asyncio.to_thread(import_module, "shunter.page.migration_job")
     found: MoveDetail = await module.move(viewer, job)
     return found
 

@@ -310,7 +310,7 @@ class MigrationSummary(Row, frozen=True, kw_only=True):
     plan: str = ""
     """Name of the file; empty: there is no plan, and jobs are shown by class."""
     counts: tuple[tuple[str, int], ...] = ()
-    """State and number, in the order of `moves.STATES`."""
+    """State and number, in the order of `migration_status.STATES`."""
     v1_left: int = 0
     v1_total: int = 0
     commands: tuple[tuple[str, str], ...] = ()
@@ -336,7 +336,7 @@ class Move(Row, frozen=True, kw_only=True):
     name: str
     kind: str
     state: str
-    """One of `moves.STATES`."""
+    """One of `migration_status.STATES`."""
     findings: int = 0
     blocking: int = 0
     first: str = ""

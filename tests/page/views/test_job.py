@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
-from shunter.doctor.places import places
+from shunter.doctor.rank_locations import places
 from shunter.doctor.verdicts import Excerpt, Report, Verdict
 from shunter.errors import InputError
 from shunter.jobs.metrics import Point, Series

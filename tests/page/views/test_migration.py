@@ -25,8 +25,8 @@ from shunter.migrate.moving.plan import Wave as PlanWave
 from shunter.migrate.moving.runs.record import Run, encoded
 from shunter.migrate.options import Options
 from shunter.page.conversions import Conversions, candidate
-from shunter.page.move_detail import move
-from shunter.page.moves import ReadPlan
+from shunter.page.migration_job import move
+from shunter.page.migration_status import ReadPlan
 from shunter.page.views.migration import kept_train_job, kept_v1, open_migration
 from shunter.page.views.view import Observed, PageOptions, Parameters, Rows, Viewer
 from shunter.page.wire import MigrationSummary, Move, Wave

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.verdicts import Excerpt, Verdict
 
 

@@ -13,7 +13,7 @@ from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.api.resources import NODES, PODS
 from shunter.api.scheduling.pod_requests import PodRequests, gpus_of, is_gpu, requested
-from shunter.doctor.places import spans
+from shunter.doctor.rank_locations import spans
 from shunter.jobs.pods_up import requested_ranks
 from shunter.kube.client import Client
 from shunter.migrate.survey.inventory.gpu_hours import gpus

@@ -21,7 +21,17 @@ from shunter.kube.client import Client
 from shunter.migrate.conversion.provenance import SOURCE
 from shunter.migrate.moving.plan_progress import Row
 from shunter.page.conversions import Candidate, Conversion, Conversions, candidate
-from shunter.page.moves import STATES, ReadPlan, move_row, options_of, place_of, plan_command, read_plan, rows_of, waves
+from shunter.page.migration_status import (
+    STATES,
+    ReadPlan,
+    move_row,
+    options_of,
+    place_of,
+    plan_command,
+    read_plan,
+    rows_of,
+    waves,
+)
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
 from shunter.page.wire import MigrationSummary, Move, Wave
 

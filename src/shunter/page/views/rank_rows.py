@@ -15,7 +15,7 @@ import msgspec
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import gpus_of
-from shunter.doctor.places import NPROC_VARIABLE
+from shunter.doctor.rank_locations import NPROC_VARIABLE
 from shunter.jobs.differing_ranks import Difference, Pace
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import PodUp, pod_up, up_of

@@ -13,7 +13,7 @@ from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json, Struct
 from shunter.doctor.case import Case
 from shunter.doctor.endings import deleted_pod_number
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator.causes.events import event_time

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shunter.api.meta import Json
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule, of_pods, pods_and_events
 from shunter.doctor.verdicts import Verdict
 

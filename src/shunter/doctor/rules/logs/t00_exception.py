@@ -9,7 +9,7 @@ from __future__ import annotations
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
 from shunter.doctor.rules.remedies import remedy_for
 from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, ranks_text

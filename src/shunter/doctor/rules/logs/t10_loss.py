@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator.program_logs.lines import Line

@@ -6,7 +6,7 @@ import re
 
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.jobs.training_pods import training_container

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Verdict

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rank_texts import position_text, read_at
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching
 from shunter.doctor.rules.rule import Rule, logs_of_failures

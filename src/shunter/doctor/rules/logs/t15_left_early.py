@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule, logs_of_failures
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.jobs.training_pods import training_container

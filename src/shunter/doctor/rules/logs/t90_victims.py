@@ -6,7 +6,7 @@ Names deleted pods of a job whose operator deletes none: a deleted pod is not re
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.cluster import k08_disruption
 from shunter.doctor.rules.logs import t15_left_early
 from shunter.doctor.rules.logs.texts import verdict

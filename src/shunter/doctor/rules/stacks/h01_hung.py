@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rank_texts import call, frame_text, position_text, read_at
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule

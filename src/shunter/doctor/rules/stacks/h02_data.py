@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import hung, may_go_on, needs, verdict
 from shunter.doctor.verdicts import Verdict

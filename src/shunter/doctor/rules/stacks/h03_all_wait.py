@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rank_texts import call, called, collective
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h04_recorder

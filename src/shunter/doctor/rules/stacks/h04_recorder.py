@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Collective, Recording
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.doctor.waiting import group, progress

@@ -7,7 +7,7 @@ or process works or anything is logged: it may save or upload.
 from __future__ import annotations
 
 from shunter.doctor.case import Case
-from shunter.doctor.places import rank_list
+from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rank_texts import frame_text
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks.h01_hung import needs, verdict

@@ -7,7 +7,7 @@ import { Jobs } from "./jobs.js";
 import { useChanges } from "./live.js";
 import { Login } from "./login.js";
 import { Migration } from "./migration.js";
-import { MoveView } from "./move.js";
+import { MoveView } from "./migration_job.js";
 import { Heading, TOO_MANY, toast } from "./parts.js";
 import { navigate, parse, restorePlace } from "./route.js";
 import { refusal } from "./streams.js";

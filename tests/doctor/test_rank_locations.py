@@ -13,7 +13,7 @@ from job_evidence import NOW, v1_pod, v2_job
 from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Log
-from shunter.doctor.places import places, processes, rank_count
+from shunter.doctor.rank_locations import places, processes, rank_count
 from shunter.doctor.text import report_lines
 from shunter.jobs.training_pods import pods_by_rank
 

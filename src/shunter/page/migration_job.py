@@ -38,7 +38,7 @@ from shunter.migrate.survey.briefing.facts import Job
 from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.operator.overview import is_finished
 from shunter.page.conversions import conversion_of, findings_of, looked_at
-from shunter.page.moves import ReadPlan, move_row, options_of, read_plan, rows_of, train_jobs_by_title, waves
+from shunter.page.migration_status import ReadPlan, move_row, options_of, read_plan, rows_of, train_jobs_by_title, waves
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Stage
 
