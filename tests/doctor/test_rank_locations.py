@@ -13,7 +13,7 @@ from job_evidence import NOW, v1_pod, v2_job
 from shunter.doctor.case import Case
 from shunter.doctor.diagnosing import diagnose
 from shunter.doctor.evidence import Evidence, Log
-from shunter.doctor.rank_locations import places, processes, rank_count
+from shunter.doctor.rank_locations import processes, rank_count, ranks_by_pod
 from shunter.doctor.text import report_lines
 from shunter.jobs.training_pods import pods_by_rank
 
@@ -88,7 +88,7 @@ def test_a_launcher_has_a_rank_where_it_is_a_node(
     """The hostfile says it, else numNodes; of one node that is the same, and what depends on it is not said."""
     train, jobset = train_job(nodes, launcher=1, node=1)
     pods = [group_pod("launcher", order[0], group=order[0]), group_pod("node", order[1], group=order[1])]
-    assert places(train, pods, jobset, hosts) == ranks
+    assert ranks_by_pod(train, pods, jobset, hosts) == ranks
     assert rank_count(train, ranks, jobset, hosts, pods) == count
 
 
@@ -100,7 +100,7 @@ def test_a_launcher_whose_jobset_is_unknown_may_be_the_last_of_four_nodes(there:
     for at, one in enumerate(pods[1:]):
         one["metadata"]["name"] = f"node-{at}"
         one["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] = str(at)
-    found = places(train, pods)
+    found = ranks_by_pod(train, pods)
     assert (found, rank_count(train, found, pods=pods)) == ({f"node-{at}": (at,) for at in range(there)}, 4)
 
 
@@ -115,7 +115,7 @@ def test_the_jobs_of_initializers_come_before_the_first_rank_and_are_none(index:
     """Of one node, and of the second of two with a Job each, whose first is gone."""
     train, jobset = train_job(index + 1, dataset_initializer=1, model_initializer=1, node=index + 1)
     pods = [group_pod("dataset-initializer", 0), group_pod("model-initializer", 1), group_pod("node", 2 + index, group=2)]
-    assert places(train, pods, jobset) == {"node-0": (index,)}
+    assert ranks_by_pod(train, pods, jobset) == {"node-0": (index,)}
     assert list(pods_by_rank(train, pods)) == [index]
 
 
@@ -133,7 +133,7 @@ def test_a_node_keeps_its_rank_when_the_pod_of_an_initializer_is_gone(known: Jso
     pods = [group_pod("dataset-initializer", 0), group_pod("node", 1)]
     for there in (pods, pods[1:]):
         assert list(pods_by_rank(train, there)) == [0]
-        assert places(train, there, jobset) == {"node-0": (0,)}
+        assert ranks_by_pod(train, there, jobset) == {"node-0": (0,)}
 
 
 def test_a_pod_that_is_missing_counts_with_all_of_its_ranks() -> None:

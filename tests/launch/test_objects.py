@@ -18,7 +18,7 @@ from shunter.api.meta import Json
 from shunter.launch.annotations import CODE_LABEL, DIGEST, RERUN_OF
 from shunter.launch.code.delivery import ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
-from shunter.launch.objects import checkpoints_of, launch, rerun_job, stored_code, train_job
+from shunter.launch.objects import checkpoints_of, launch, rerun_job, shutdown_seconds, stored_code, train_job
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.tracking import Tracking
@@ -255,3 +255,8 @@ def test_a_job_that_was_told_by_hand_does_not_say_where_its_checkpoints_are() ->
         options = LaunchOptions(program=Program(path="train.py"), checkpoints=place, environment=by_hand)
         assert checkpoints_of(train_job(options, CODE, TORCH, name="first", namespace="team")) is None
     assert checkpoints_of({"metadata": {"name": "manifest"}, "spec": {}}) is None
+
+
+@pytest.mark.parametrize(("grace", "shutdown"), [(300, 280), (120, 100), (40, 20), (30, 15), (1, 0)])
+def test_torchrun_ends_before_its_pod_is_killed(grace: int, shutdown: int) -> None:
+    assert shutdown_seconds(grace) == shutdown

@@ -10,7 +10,7 @@ import pytest
 from shunter.api.jobset import longest_name
 from shunter.api.trainer.runtime import NODE
 from shunter.errors import InputError
-from shunter.launch.options import LONGEST_NAME, ClaimVolume, LaunchOptions, Program, shutdown_seconds
+from shunter.launch.options import LONGEST_NAME, ClaimVolume, LaunchOptions, Program
 
 TRAIN = Program(path="train.py")
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -84,11 +84,6 @@ def test_bytes_that_are_no_text_are_refused(make: Any, named: str) -> None:
 def test_a_program_is_a_script_or_a_module(fields: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"^Program: path='.*' and module='.*'. Name one of the two."):
         Program(**fields)
-
-
-@pytest.mark.parametrize(("grace", "shutdown"), [(300, 280), (120, 100), (40, 20), (30, 15), (1, 0)])
-def test_torchrun_ends_before_its_pod_is_killed(grace: int, shutdown: int) -> None:
-    assert shutdown_seconds(grace) == shutdown
 
 
 def test_the_longest_name_is_the_one_that_a_single_node_leaves() -> None:

@@ -30,7 +30,7 @@ from shunter.page.addresses import ROUTES
 from shunter.page.calls import Calls, LogQuery
 from shunter.page.view_refresh import REVIEW_SECONDS
 from shunter.page.views.view import Parameters, Viewer
-from shunter.page.wire import ActionRequest, Answer, LogLines, MoveDetail
+from shunter.page.wire import ActionRequest, Answer, JobMigrationDetail, LogLines
 
 pytestmark = pytest.mark.integration
 
@@ -47,7 +47,7 @@ PATHS = {
     "log_file": f"/api/logs/{JOB}.txt",
     "logs": f"/api/logs/{JOB}",
     "yaml": f"/api/yaml/{JOB}/pods/bert-worker-0",
-    "move": f"/api/migration/{JOB}",
+    "job_migration": f"/api/migration/{JOB}",
     "act": "/api/actions/delete",
 }
 ACTION = b'{"kind":"PyTorchJob","namespace":"team-a","name":"bert","uid":"u","resourceVersion":"1"}'
@@ -61,7 +61,7 @@ class Recorded:
 
     @property
     def calls(self) -> Calls:
-        return Calls(self.follow_logs, self.log_file, self.yaml, self.act, self.move)
+        return Calls(self.follow_logs, self.log_file, self.yaml, self.act, self.job_migration)
 
     async def follow_logs(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:
         self.made.append("logs")
@@ -79,8 +79,8 @@ class Recorded:
         self.made.append("act")
         return Answer(message="done")
 
-    async def move(self, viewer: Viewer, job: Parameters) -> MoveDetail:
-        self.made.append("move")
+    async def job_migration(self, viewer: Viewer, job: Parameters) -> JobMigrationDetail:
+        self.made.append("job_migration")
         raise NotImplementedError
 
 

@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.doctor.endings import Ending, endings
 from shunter.doctor.evidence import Evidence
 from shunter.doctor.launcher import hosts_in
-from shunter.doctor.rank_locations import places, ranks_of_number
+from shunter.doctor.rank_locations import ranks_by_pod, ranks_of_number
 from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.blocked_pod import BlockedPod
@@ -68,7 +68,7 @@ class Case:
     @cached_property
     def ranks(self) -> dict[str, tuple[int, ...]]:
         """The ranks in each pod, by its name."""
-        return places(self.job, self.evidence.pods, self.jobset, self.hosts)
+        return ranks_by_pod(self.job, self.evidence.pods, self.jobset, self.hosts)
 
     @cached_property
     def jobset(self) -> Json | None:

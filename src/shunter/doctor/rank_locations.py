@@ -27,7 +27,7 @@ GPU_WORDS = ("auto", "gpu", "xpu")
 """For which torchrun counts devices (torch.distributed.run)."""
 
 
-def places(
+def ranks_by_pod(
     job: Json, pods: Sequence[Json], jobset: Json | None = None, hosts: Sequence[str] | None = None
 ) -> dict[str, tuple[int, ...]]:
     """The ranks of each pod that trains, by the pod's name; a replacement has the ranks of the pod that it replaces. `hosts` are
@@ -36,12 +36,12 @@ def places(
     own = [pod for pod in pods if is_pod_of(job, pod)]
     trains = launcher_trains(job, own, jobset, hosts)
     if trains is not None:
-        return _places(job, own, _without_ranks(trains))
-    with_it = _places(job, own, _without_ranks(True))
-    return {name: ranks for name, ranks in _places(job, own, NO_RANKS).items() if with_it.get(name) == ranks}
+        return _ranks_by_pod(job, own, _without_ranks(trains))
+    with_it = _ranks_by_pod(job, own, _without_ranks(True))
+    return {name: ranks for name, ranks in _ranks_by_pod(job, own, NO_RANKS).items() if with_it.get(name) == ranks}
 
 
-def _places(job: Json, own: Sequence[Json], without: Sequence[str]) -> dict[str, tuple[int, ...]]:
+def _ranks_by_pod(job: Json, own: Sequence[Json], without: Sequence[str]) -> dict[str, tuple[int, ...]]:
     its = Places(job)
     newest = training_pods(job, own)
     trains = [pod for pod in newest if its.of(pod).role not in without] or newest
@@ -83,8 +83,8 @@ def rank_count(
     hosts: Sequence[str] | None = None,
     pods: Sequence[Json] = (),
 ) -> int:
-    """How many ranks the job has once all its pods exist, by those that `places` found; one per pod if it found none. 0 if that
-    is not known."""
+    """How many ranks the job has once all its pods exist, by those that `ranks_by_pod` found; one per pod if it found none. 0
+    if that is not known."""
     size = max(map(len, found.values()), default=_slots(job) or 1)
     trains = launcher_trains(job, [pod for pod in pods if is_pod_of(job, pod)], jobset, hosts)
     if hosts:

@@ -28,7 +28,7 @@ from shunter.launch.mounts import (
     map_name,
     require_free_paths,
 )
-from shunter.launch.options import Checkpoints, LaunchOptions, shutdown_seconds
+from shunter.launch.options import Checkpoints, LaunchOptions
 from shunter.launch.runtimes.choice import (
     MPIRUN,
     PYTHON,
@@ -50,6 +50,8 @@ CHECKPOINT_VARIABLE = "SHUNTER_CHECKPOINT_DIR"
 MUST_RESUME_VARIABLE = "SHUNTER_MUST_RESUME"
 """`true` tells a program that there is a checkpoint: one that finds none must fail, and not train from the beginning."""
 SHUTDOWN_VARIABLE = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+TORCHRUN_SECONDS = 20
+"""How much earlier than the kubelet torchrun kills its processes, so that it can still report what happened."""
 _UNPACK = """\
 import glob, hashlib, io, sys, tarfile
 packed = b"".join(open(piece, "rb").read() for piece in sorted(glob.glob("{packed}/code.*")))
@@ -270,6 +272,11 @@ def _environment(options: LaunchOptions, runtime: Runtime, name: str, namespace:
         ours |= variables(options.tracking, namespace, name)
     given = {variable["name"] for variable in options.environment}
     return [*({"name": key, "value": value} for key, value in ours.items() if key not in given), *options.environment]
+
+
+def shutdown_seconds(grace: int) -> int:
+    """How many seconds torchrun waits for its processes after SIGTERM, for a grace period of the pod in seconds."""
+    return max(grace - TORCHRUN_SECONDS, grace // 2)
 
 
 def resources(options: LaunchOptions) -> Json:

@@ -26,8 +26,6 @@ from shunter.launch.tracking import Tracking, require_given_uri
 
 GRACE_SECONDS = 120
 """The grace period of jobs that keep checkpoints, unless one is given: the time to save one."""
-TORCHRUN_SECONDS = 20
-"""How much earlier than the kubelet torchrun gives up on its processes, so that it can still say what happened."""
 MOST = 2**31 - 1
 """Of any number: the fields that hold them are int32."""
 _AMOUNTS = {"--cpus": "Write 4 or 500m.", "--memory": "Write 16Gi or 500Mi."}
@@ -180,11 +178,6 @@ class LaunchOptions:
     def named(self, name: str) -> LaunchOptions:
         """The same options for a job of this name."""
         return dataclasses.replace(self, name=name)
-
-
-def shutdown_seconds(grace: int) -> int:
-    """How long torchrun waits for its processes after SIGTERM, of a grace period: some seconds less, but at least half of it."""
-    return max(grace - TORCHRUN_SECONDS, grace // 2)
 
 
 def require_restarts(number: int | None) -> None:

@@ -37,7 +37,7 @@ ROUTES = (
     _route("GET", rf"/api/logs{_JOB}\.txt", "log_file"),
     _route("GET", rf"/api/logs{_JOB}", "logs"),
     _route("GET", rf"/api/yaml{_JOB}(/pods/(?P<pod>[^/]+))?", "yaml"),
-    _route("GET", rf"/api/migration{_JOB}", "move"),
+    _route("GET", rf"/api/migration{_JOB}", "job_migration"),
     _route("POST", rf"/api/actions/(?P<action>{'|'.join(get_args(ActionName))})", "act"),
 )
 

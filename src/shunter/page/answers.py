@@ -17,7 +17,7 @@ from shunter.page.calls import Calls, LogQuery
 from shunter.page.logs import frames, whole_log
 from shunter.page.object_text import object_text
 from shunter.page.views.view import Parameters, Viewer
-from shunter.page.wire import LogLines, MoveDetail
+from shunter.page.wire import JobMigrationDetail, LogLines
 
 
 async def found_job(viewer: Viewer, parameters: Parameters) -> tuple[Resource, Json]:
@@ -55,11 +55,11 @@ async def yaml(viewer: Viewer, job: Parameters, pod: str, *, reveal: bool) -> st
     return object_text(found, shows_credentials=reveal)
 
 
-async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
+async def job_migration(viewer: Viewer, job: Parameters) -> JobMigrationDetail:
     """The migration of one v1 job. The first call imports the code in a thread, as that would block the event loop for long."""
     module = await asyncio.to_thread(import_module, "shunter.page.migration_job")
-    found: MoveDetail = await module.move(viewer, job)
+    found: JobMigrationDetail = await module.job_migration(viewer, job)
     return found
 
 
-CALLS = Calls(follow_logs=follow_logs, log_file=log_file, yaml=yaml, act=act, move=move)
+CALLS = Calls(follow_logs=follow_logs, log_file=log_file, yaml=yaml, act=act, job_migration=job_migration)

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple, Protocol
 
 from shunter.page.views.view import Parameters, Viewer
-from shunter.page.wire import ActionName, ActionRequest, Answer, LogLines, MoveDetail
+from shunter.page.wire import ActionName, ActionRequest, Answer, JobMigrationDetail, LogLines
 
 
 class LogQuery(NamedTuple):
@@ -54,10 +54,10 @@ class Act(Protocol):
         """Raises Conflict if the job has changed since it was shown, and InputError for an action that its state excludes."""
 
 
-class Move(Protocol):
+class ReadJobMigration(Protocol):
     """`GET /api/migration/NS/KIND/NAME`."""
 
-    async def __call__(self, viewer: Viewer, job: Parameters) -> MoveDetail:
+    async def __call__(self, viewer: Viewer, job: Parameters) -> JobMigrationDetail:
         """The migration of one v1 job in the cluster. Raises NotFound if there is none, and InputError for another kind."""
 
 
@@ -68,4 +68,4 @@ class Calls(NamedTuple):
     log_file: LogFile
     yaml: Yaml
     act: Act
-    move: Move
+    job_migration: ReadJobMigration

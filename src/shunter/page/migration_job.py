@@ -38,9 +38,9 @@ from shunter.migrate.survey.briefing.facts import Job
 from shunter.migrate.survey.briefing.job_commands import commands
 from shunter.operator.overview import is_finished
 from shunter.page.conversions import conversion_of, findings_of, looked_at
-from shunter.page.migration_status import ReadPlan, move_row, options_of, read_plan, rows_of, train_jobs_by_title, waves
+from shunter.page.migration_status import ReadPlan, migration_row, options_of, read_plan, rows_of, train_jobs_by_title, waves
 from shunter.page.views.view import Parameters, Viewer
-from shunter.page.wire import FindingText, Move, MoveDetail, PodPair, Stage
+from shunter.page.wire import FindingText, JobMigration, JobMigrationDetail, PodPair, Stage
 
 COMPARE_SECONDS = 20.0
 """Timeout for reading both runs."""
@@ -52,7 +52,7 @@ _Aspect = tuple[str, str, str, str]
 """The name of what is compared, the values of both runs, and the verdict with its reason."""
 
 
-async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
+async def job_migration(viewer: Viewer, job: Parameters) -> JobMigrationDetail:
     """The migration of one v1 job in the cluster. Raises NotFound if there is none, and InputError for another kind."""
     client, resource = viewer.client, resource_of_kind(job.kind, live.KINDS)
     v1_job = await get_job(client, resource, job.namespace, job.name)
@@ -79,7 +79,7 @@ async def move(viewer: Viewer, job: Parameters) -> MoveDetail:
     compared = await _comparison(client, v1_job, train_job, found, viewer.page.plan) if train_job is not None else ()
     aspects = (*(_unknown(what, why) for what, why in unknown.items() if why), *compared)
     plan = viewer.page.plan if found.plan is not None else None
-    head = move_row(row, wave, conversion, listed, plan, viewer.page.options)
+    head = migration_row(row, wave, conversion, listed, plan, viewer.page.options)
     return _detail(shown, pods, head, aspects, viewer.page.options)
 
 
@@ -134,10 +134,12 @@ def _recorded(train_job: Json) -> tuple[_Aspect, ...]:
     return (("recorded by migrate compare", "", "", f"{verdict}; not seen: {unseen}" if unseen else verdict),)
 
 
-def _detail(shown: Job, pods: Comparison | None, head: Move, rows: tuple[_Aspect, ...], options: str) -> MoveDetail:
+def _detail(
+    shown: Job, pods: Comparison | None, head: JobMigration, rows: tuple[_Aspect, ...], options: str
+) -> JobMigrationDetail:
     known = credentials(shown.outcome.source.value)
-    return MoveDetail(
-        move=head,
+    return JobMigrationDetail(
+        row=head,
         findings=tuple(
             _finding(one) for one in sorted(findings_of(shown), key=lambda one: (not one.is_blocking, bool(one.suppressed)))
         ),

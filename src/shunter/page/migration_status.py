@@ -30,7 +30,7 @@ from shunter.migrate.survey.briefing.job_commands import command, explaining
 from shunter.migrate.survey.inventory.classes import WAVES
 from shunter.operator.overview import job_state
 from shunter.page.conversions import Conversion
-from shunter.page.wire import Move
+from shunter.page.wire import JobMigration
 
 NOT_CHECKED = "not checked"
 """The state of a job that has not been converted yet, or cannot be checked."""
@@ -109,7 +109,9 @@ def place_of(row: Row) -> tuple[str, str, str]:
     return kind, namespace, name
 
 
-def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed, plan: Path | None, options: str) -> Move:
+def migration_row(
+    row: Row, wave: int, conversion: Conversion | None, listed: Listed, plan: Path | None, options: str
+) -> JobMigration:
     """A row for the browser. A job without a TrainJob is ready, unless a finding blocks it, or TrainJobs could not be listed.
     `plan` is the file of the plan that contains the job, `options` are those of the page's commands."""
     kind, namespace, name = place_of(row)
@@ -118,7 +120,7 @@ def move_row(row: Row, wave: int, conversion: Conversion | None, listed: Listed,
     if row.stage == "to do":
         is_known = conversion is not None and _is_listed(TRAIN_JOBS.kind, namespace, listed)
         state = "blocked" if blocking else "ready" if is_known else NOT_CHECKED
-    return Move(
+    return JobMigration(
         id=row.job,
         wave=wave,
         namespace=namespace,

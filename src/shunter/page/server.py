@@ -111,7 +111,7 @@ class PageServer:
             "log_file": self._log_file,
             "logs": self._logs,
             "yaml": self._yaml,
-            "move": self._move,
+            "job_migration": self._job_migration,
             "act": self._act,
         }
 
@@ -356,8 +356,8 @@ class PageServer:
         text = await self._calls.yaml(session.viewer, job_parameters(match), pod, reveal=reveal)
         return Response(text.encode(), content_type="text/plain; charset=utf-8", headers=(*self._headers, NO_STORE))
 
-    async def _move(self, session: Session, request: Request, match: Mapping[str, str]) -> Response:
-        return self._json(await self._calls.move(session.viewer, job_parameters(match)))
+    async def _job_migration(self, session: Session, request: Request, match: Mapping[str, str]) -> Response:
+        return self._json(await self._calls.job_migration(session.viewer, job_parameters(match)))
 
     async def _act(self, session: Session, request: Request, match: Mapping[str, str]) -> Response:
         if self._options.is_read_only:

@@ -18,7 +18,8 @@ The event stream `GET /api/live?view=VIEW&...` sends these events; data is JSON:
 | jobs      | namespace (repeated; empty: all) | jobs: JobRow                                                      |
 | job       | namespace, kind, name            | job: JobDetail (one), ranks: Rank, verdicts, timeline, series,    |
 |           |                                  | checkpoints                                                       |
-| migration | namespace (repeated)             | migration: MigrationSummary (one), waves: Wave, moves: Move       |
+| migration | namespace (repeated)             | migration: MigrationSummary (one), waves: Wave,                   |
+|           |                                  | moves: JobMigration                                               |
 | cluster   |                                  | cluster: ClusterSummary (one), nodes: NodeRow, waiting: JobRow,   |
 |           |                                  | queues: QueueRow                                                  |
 
@@ -326,12 +327,12 @@ class Wave(Row, frozen=True, kw_only=True):
     done: int
 
 
-class Move(Row, frozen=True, kw_only=True):
-    """How far the migration of a v1 job is. `GET /api/migration/NS/KIND/NAME` returns its `MoveDetail`, which contains this
-    row."""
+class JobMigration(Row, frozen=True, kw_only=True):
+    """How far the migration of a v1 job is. `GET /api/migration/NS/KIND/NAME` returns its `JobMigrationDetail`, which contains
+    this row."""
 
     wave: int
-    """Number of a `Wave`; 0 in a `MoveDetail` of a job that is in no plan."""
+    """Number of a `Wave`; 0 in a `JobMigrationDetail` of a job that is in no plan."""
     namespace: str
     name: str
     kind: str
@@ -382,10 +383,10 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     text: str = ""
 
 
-class MoveDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The page of one `Move`."""
+class JobMigrationDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The page of one `JobMigration`."""
 
-    move: Move
+    row: JobMigration = msgspec.field(name="move")
     findings: tuple[FindingText, ...] = ()
     before: str = ""
     """YAML of the v1 job, credentials masked."""

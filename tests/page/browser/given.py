@@ -17,7 +17,7 @@ from shunter.page.access.logins import LocalLogin
 from shunter.page.calls import Calls, LogQuery
 from shunter.page.server import PageServer
 from shunter.page.views.view import Observed, OpenView, PageOptions, Parameters, Reading, Rows, View, Viewer, Watch
-from shunter.page.wire import ActionRequest, Answer, LogLines, MoveDetail, Row
+from shunter.page.wire import ActionRequest, Answer, JobMigrationDetail, LogLines, Row
 
 LOG = tuple((rank, f"worker-{rank}", 1.7e9, f"step {step} loss 0.4{rank}") for step in range(300) for rank in (0, 3))
 FAULT = (3, "worker-3", 1.7e9, "RuntimeError: out of memory")
@@ -62,7 +62,9 @@ class Given:
         return open_view
 
     def calls(self) -> Calls:
-        return Calls(follow_logs=self._follow, log_file=self._file, yaml=self._yaml, act=self._act, move=self._move)
+        return Calls(
+            follow_logs=self._follow, log_file=self._file, yaml=self._yaml, act=self._act, job_migration=self._job_migration
+        )
 
     async def _follow(self, viewer: Viewer, job: Parameters, query: LogQuery) -> AsyncGenerator[LogLines]:
         self.queries.append(query)
@@ -87,8 +89,8 @@ class Given:
             raise self.refusal
         return Answer(message=f"{action}: done", url="/jobs/vision/PyTorchJob/bert-large-2" if action == "rerun" else "")
 
-    async def _move(self, viewer: Viewer, job: Parameters) -> MoveDetail:
-        return samples.move()
+    async def _job_migration(self, viewer: Viewer, job: Parameters) -> JobMigrationDetail:
+        return samples.job_migration()
 
 
 class GivenView:

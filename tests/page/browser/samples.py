@@ -255,8 +255,8 @@ def cluster(now: float | None = None) -> dict[str, list[wire.Row]]:
     return {"cluster": [summary], "nodes": list(nodes), "waiting": list(waiting), "queues": [queue]}
 
 
-def _move(name: str, wave: int, state: str, **fields: Any) -> wire.Move:
-    return wire.Move(id=name, wave=wave, namespace="vision", name=name, kind="PyTorchJob", state=state, **fields)
+def _migration_row(name: str, wave: int, state: str, **fields: Any) -> wire.JobMigration:
+    return wire.JobMigration(id=name, wave=wave, namespace="vision", name=name, kind="PyTorchJob", state=state, **fields)
 
 
 APPLY = "shunter migrate apply --plan plan.yaml"
@@ -277,8 +277,8 @@ def migration() -> dict[str, list[wire.Row]]:
         commands=(("Execute the plan", APPLY),),
     )
     moves = [
-        _move("resnet", 1, "compared", proof=_reaches("runs"), train_job="resnet"),
-        _move(
+        _migration_row("resnet", 1, "compared", proof=_reaches("runs"), train_job="resnet"),
+        _migration_row(
             "bert-large",
             2,
             "blocked",
@@ -289,9 +289,9 @@ def migration() -> dict[str, list[wire.Row]]:
             next="apply",
             command="shunter migrate explain POD004",
         ),
-        _move("t5", 2, "running", proof=_reaches("runs"), train_job="t5-v2", next="wait until it has finished"),
-        _move("vit", 2, "ready", proof=_reaches("yaml"), next="apply", command=APPLY),
-        _move(
+        _migration_row("t5", 2, "running", proof=_reaches("runs"), train_job="t5-v2", next="wait until it has finished"),
+        _migration_row("vit", 2, "ready", proof=_reaches("yaml"), next="apply", command=APPLY),
+        _migration_row(
             "dlrm", 2, "made", proof=_reaches("pods"), train_job="dlrm Suspended", next="to start it, set spec.suspend to false"
         ),
     ]
@@ -302,7 +302,7 @@ def migration() -> dict[str, list[wire.Row]]:
     return {"migration": [summary], "waves": list(waves), "moves": list(moves)}
 
 
-def move() -> wire.MoveDetail:
+def job_migration() -> wire.JobMigrationDetail:
     """The page of the blocked one."""
     blocking = wire.FindingText(
         id="POD004",
@@ -329,9 +329,9 @@ def move() -> wire.MoveDetail:
     ]
     common = "metadata:\n  name: bert-large\n  namespace: vision\nspec:\n"
     row = next(each for each in migration()["moves"] if each.id == "bert-large")
-    assert isinstance(row, wire.Move)
-    return wire.MoveDetail(
-        move=row,
+    assert isinstance(row, wire.JobMigration)
+    return wire.JobMigrationDetail(
+        row=row,
         findings=(note, blocking),
         before=f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n{common}  runPolicy:\n    cleanPodPolicy: None\n",
         after=f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n{common}  trainer:\n    numNodes: 8\n",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
-from shunter.doctor.rank_locations import places
+from shunter.doctor.rank_locations import ranks_by_pod
 from shunter.doctor.verdicts import Excerpt, Report, Verdict
 from shunter.errors import InputError
 from shunter.jobs.metrics import Point, Series
@@ -342,7 +342,7 @@ def test_what_is_kept_of_a_pod_says_how_many_ranks_it_has(number: str) -> None:
         ]
     }
     kept = kept_pod(pod).object
-    assert places(job, [kept]) == places(job, [pod]) == {pod["metadata"]["name"]: tuple(range(40, 48))}
+    assert ranks_by_pod(job, [kept]) == ranks_by_pod(job, [pod]) == {pod["metadata"]["name"]: tuple(range(40, 48))}
     assert kept["spec"]["containers"][0]["env"][0] == {"name": "TOKEN"}
 
 

@@ -1,4 +1,4 @@
-"""The view of the migration: with a plan and without one, and the page of one move."""
+"""The view of the migration: with a plan and without one, and the page of one migrated job."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from shunter.migrate.moving.plan import Wave as PlanWave
 from shunter.migrate.moving.runs.record import Run, encoded
 from shunter.migrate.options import Options
 from shunter.page.conversions import Conversions, candidate
-from shunter.page.migration_job import move
+from shunter.page.migration_job import job_migration
 from shunter.page.migration_status import ReadPlan
 from shunter.page.views.migration import kept_train_job, kept_v1, open_migration
 from shunter.page.views.view import Observed, PageOptions, Parameters, Rows, Viewer
-from shunter.page.wire import MigrationSummary, Move, Wave
+from shunter.page.wire import JobMigration, MigrationSummary, Wave
 
 READY = """
 apiVersion: kubeflow.org/v1
@@ -99,8 +99,8 @@ def summary(rows: Rows) -> MigrationSummary:
     return found
 
 
-def moves(rows: Rows) -> dict[str, Move]:
-    return {row.name: row for row in rows["moves"] if isinstance(row, Move)}
+def moves(rows: Rows) -> dict[str, JobMigration]:
+    return {row.name: row for row in rows["moves"] if isinstance(row, JobMigration)}
 
 
 def waves(rows: Rows) -> list[tuple[str, int, int]]:
@@ -251,7 +251,7 @@ async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) 
     viewer = Viewer(
         Client(Refusing(refuses_train_jobs=True, job=job)), "ann", PageOptions("prod", options=" --context 'the other'")
     )
-    lines = [line for _, line in (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).commands]
+    lines = [line for _, line in (await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).commands]
     others = ["backup"] if state == "Succeeded" else ["convert", "validate", "diff", "test", "compare"]
     found = [(line.split()[2], understood(line)) for line in lines]
     assert [(verb, given["context"]) for verb, given in found[: len(others)]] == [(verb, "the other") for verb in others]
@@ -259,21 +259,23 @@ async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) 
     assert ("RESTART001",) in [given["asked"] for _, given in found[len(others) :]]
 
 
-async def test_the_page_of_a_move_says_why_its_train_job_is_not_known() -> None:
+async def test_the_page_of_a_migrated_job_says_why_its_train_job_is_not_known() -> None:
     viewer = Viewer(Client(Refusing(refuses_train_jobs=True)), "ann", PageOptions("prod"))
-    detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    assert (detail.move.state, detail.move.train_job) == ("not checked", "")
+    detail = await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    assert (detail.row.state, detail.row.train_job) == ("not checked", "")
     assert detail.comparison == (("TrainJob", "", "", "not known: you may not list trainjobs"),)
 
 
-async def test_the_page_of_a_move_says_why_its_runs_are_not_compared() -> None:
+async def test_the_page_of_a_migrated_job_says_why_its_runs_are_not_compared() -> None:
     viewer = Viewer(Client(Refusing(refuses_train_jobs=False)), "ann", PageOptions("prod"))
-    detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    assert (detail.move.state, detail.move.train_job) == ("finished", "bert Succeeded")
+    detail = await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    assert (detail.row.state, detail.row.train_job) == ("finished", "bert Succeeded")
     assert detail.comparison == (("runs", "", "", "not known: you may not list pods"),)
 
 
-async def test_the_page_of_a_move_shows_the_run_that_was_kept_when_it_was_moved_and_the_recorded_verdict(tmp_path: Path) -> None:
+async def test_the_page_of_a_migrated_job_shows_the_run_that_was_saved_before_and_the_recorded_verdict(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(text(plan_of(("first", ["bert"]))))
     job = v1_job("bert", status={"conditions": [{"type": "Suspended", "status": "True"}]})
@@ -281,22 +283,22 @@ async def test_the_page_of_a_move_shows_the_run_that_was_kept_when_it_was_moved_
     ended = train_job("bert", "bert", "Complete", **{f"migrate.shunter.dev/{name}": value for name, value in marks.items()})
     viewer = Viewer(Client(Cluster([job], [ended])), "ann", PageOptions("prod", plan=file))
     recorded = ("recorded by migrate compare", "", "", "equal; not seen: throughput")
-    assert (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison == (recorded,)
+    assert (await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison == (recorded,)
     kept = Run(kind="PyTorchJob", namespace="vision", name="bert", state="Running", moved=True)
     runs = saved_runs.file_of(tmp_path / "plan.yaml.runs", "PyTorchJob vision/bert")
     runs.parent.mkdir(parents=True)
     runs.write_bytes(encoded(kept))
-    found = (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison
+    found = (await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).comparison
     assert found[0] == recorded
     assert "status" in {one[0] for one in found[1:]}
     assert not [one for one in found if one[3].startswith("not known")]
 
 
-async def test_the_page_of_a_move_says_why_its_plan_is_not_known(tmp_path: Path) -> None:
+async def test_the_page_of_a_migrated_job_says_why_its_plan_is_not_known(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("format: 9\n")
     viewer = Viewer(Client(Refusing(refuses_train_jobs=True)), "ann", PageOptions("prod", plan=plan))
-    detail = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    detail = await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
     what, _, _, verdict = detail.comparison[0]
     assert (what, verdict.startswith("not known: ")) == ("plan", True)
 
@@ -324,7 +326,7 @@ class Cluster(NoServer):
         return Response(answer[0], {}, msgspec.json.encode(answer[1]))
 
 
-async def listed_and_on_its_page(cluster: Cluster, plan: Path | None = None) -> tuple[Move, Move]:
+async def listed_and_on_its_page(cluster: Cluster, plan: Path | None = None) -> tuple[JobMigration, JobMigration]:
     """Of the job `bert`: its row in the list, and at the head of its page."""
     viewer = Viewer(Client(cluster), "ann", PageOptions("prod", plan=plan))
     view = open_migration(viewer, Parameters())
@@ -337,8 +339,8 @@ async def listed_and_on_its_page(cluster: Cluster, plan: Path | None = None) -> 
         observed = observed._replace(
             readings={**observed.readings, reading.name: await reading.read(viewer.client, observed)},
         )
-    page = await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    return moves(view.rows(observed, 0))["bert"], page.move
+    page = await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
+    return moves(view.rows(observed, 0))["bert"], page.row
 
 
 def mounting(name: str) -> Json:
@@ -387,7 +389,7 @@ ALIKE: dict[str, tuple[Cluster, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", ALIKE.values(), ids=list(ALIKE))
-async def test_the_list_and_the_page_of_a_move_say_the_same(case: tuple[Cluster, dict[str, Any]]) -> None:
+async def test_the_list_and_the_page_of_a_migrated_job_say_the_same(case: tuple[Cluster, dict[str, Any]]) -> None:
     cluster, expected = case
     row, head = await listed_and_on_its_page(cluster)
     assert {field: getattr(row, field) for field in expected} == expected
@@ -440,7 +442,7 @@ async def test_a_job_that_the_plan_lacks_has_the_options_of_the_plan(tmp_path: P
     plan = plan_of(("first", ["other"]))
     file.write_text(text(msgspec.structs.replace(plan, options=Options(accepted=("RESTART001", "PROOF005")))))
     viewer = Viewer(Client(Cluster([job])), "ann", PageOptions("prod", plan=file))
-    head = (await move(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).move
+    head = (await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).row
     assert (head.state, head.wave, head.blocking) == ("ready", 0, 0)
 
 

@@ -24,7 +24,7 @@ from shunter.page.conversions import Candidate, Conversion, Conversions, candida
 from shunter.page.migration_status import (
     STATES,
     ReadPlan,
-    move_row,
+    migration_row,
     options_of,
     place_of,
     plan_command,
@@ -33,7 +33,7 @@ from shunter.page.migration_status import (
     waves,
 )
 from shunter.page.views.view import Observed, Parameters, Reading, Rows, View, Viewer, Watch
-from shunter.page.wire import MigrationSummary, Move, Wave
+from shunter.page.wire import JobMigration, MigrationSummary, Wave
 
 PLAN_SECONDS = 5.0
 CONVERSION_SECONDS = 5.0
@@ -99,7 +99,7 @@ class Migration:
         numbers = {name: number for number, name in enumerate(waves(found.plan), start=1)}
         plan, options = self._viewer.page.plan if found.plan is not None else None, self._viewer.page.options
         moves = [
-            move_row(row, numbers.get(row.wave, len(numbers) + 1), known.get(row.job), listed, plan, options) for row in rows
+            migration_row(row, numbers.get(row.wave, len(numbers) + 1), known.get(row.job), listed, plan, options) for row in rows
         ]
         return {
             "migration": (self._summary(moves, len(jobs), found),),
@@ -107,7 +107,7 @@ class Migration:
             "moves": sorted(moves, key=lambda move: (move.wave, move.namespace, move.name, move.kind)),
         }
 
-    def _summary(self, moves: Sequence[Move], left: int, found: ReadPlan) -> MigrationSummary:
+    def _summary(self, moves: Sequence[JobMigration], left: int, found: ReadPlan) -> MigrationSummary:
         counts = Counter(move.state for move in moves)
         plan, file = "", self._viewer.page.plan
         if file is not None:

@@ -7,7 +7,7 @@ import { Jobs } from "./jobs.js";
 import { useChanges } from "./live.js";
 import { Login } from "./login.js";
 import { Migration } from "./migration.js";
-import { MoveView } from "./migration_job.js";
+import { JobMigrationView } from "./migration_job.js";
 import { Heading, TOO_MANY, toast } from "./parts.js";
 import { navigate, parse, restorePlace } from "./route.js";
 import { refusal } from "./streams.js";
@@ -20,7 +20,7 @@ import { refusal } from "./streams.js";
 /** Address, title, the views under it, the key after g. @type {[string, string, Route["view"][], string][]} */
 const PLACES = [
   ["/jobs", "Jobs", ["jobs", "job"], "j"],
-  ["/migration", "Migration", ["migration", "move"], "m"],
+  ["/migration", "Migration", ["migration", "jobMigration"], "m"],
   ["/cluster", "Cluster", ["cluster"], "c"],
 ];
 
@@ -44,7 +44,7 @@ function App() {
   useKeys(() => setHelpOpen(true));
   useEffect(() => {
     // These views have no stream.
-    if (["move", "login", "unknown"].includes(route.view)) setLive(null);
+    if (["jobMigration", "login", "unknown"].includes(route.view)) setLive(null);
   }, [route.view]);
   useEffect(() => {
     document.title = titleOf(route);
@@ -82,7 +82,7 @@ function View({ route, onLive }) {
   if (route.view === "jobs") return html`<${Jobs} filter=${route.filter} onLive=${onLive} />`;
   if (route.view === "job") return html`<${Job} route=${route} onLive=${onLive} />`;
   if (route.view === "migration") return html`<${Migration} route=${route} onLive=${onLive} />`;
-  if (route.view === "move") return html`<${MoveView} route=${route} />`;
+  if (route.view === "jobMigration") return html`<${JobMigrationView} route=${route} />`;
   if (route.view === "login") return html`<${Login} message="" remedy="" url="" />`;
   if (route.view === "cluster") return html`<${Cluster} onLive=${onLive} />`;
   return html`<div class="empty"><${Heading}>There is no such page<//><p><a href="/jobs">All jobs</a></p></div>`;
@@ -154,12 +154,12 @@ function useKeys(onHelp) {
 
 /** Identifies a view; the same with other filters. @param {Route} route */
 function keyOf(route) {
-  return route.view === "job" || route.view === "move" ? [route.view, route.namespace, route.kind, route.name].join("/") : route.view;
+  return route.view === "job" || route.view === "jobMigration" ? [route.view, route.namespace, route.kind, route.name].join("/") : route.view;
 }
 
 /** @param {Route} route */
 function titleOf(route) {
-  if (route.view === "job" || route.view === "move") return `${route.name} - Shunter`;
+  if (route.view === "job" || route.view === "jobMigration") return `${route.name} - Shunter`;
   return `${PLACES.find(([, , views]) => views.includes(route.view))?.[1] ?? "Shunter"} - Shunter`;
 }
 

@@ -3,10 +3,10 @@ import { html, useEffect } from "./html.js";
 import { count, percent } from "./format.js";
 import { useLive } from "./live.js";
 import { Command, Heading, Meter, Notices, Pending, State, copy } from "./parts.js";
-import { apiUrl, moveUrl, navigate } from "./route.js";
+import { apiUrl, jobMigrationUrl, navigate } from "./route.js";
 
 /**
- * @typedef {import("./wire.js").Move} Move
+ * @typedef {import("./wire.js").JobMigration} JobMigration
  * @typedef {Extract<import("./route.js").Route, {view: "migration"}>} MigrationRoute
  */
 
@@ -17,7 +17,7 @@ export function Migration({ route, onLive }) {
   if (!live.session) return html`<${Heading} isHidden=${true}>Migration<//><${Pending} live=${live} what="migration" />`;
   const summary = /** @type {import("./wire.js").MigrationSummary | undefined} */ (live.list("migration")[0]);
   const waves = /** @type {import("./wire.js").Wave[]} */ ([...live.list("waves")]).sort((a, b) => a.number - b.number);
-  const moves = /** @type {Move[]} */ (live.list("moves"));
+  const moves = /** @type {JobMigration[]} */ (live.list("moves"));
   const shown = route.state ? moves.filter((move) => move.state === route.state) : moves;
   const total = summary?.v1Total ?? 0;
   const left = summary?.v1Left ?? 0;
@@ -38,14 +38,14 @@ export function Migration({ route, onLive }) {
     ${summary?.commands?.length ? html`<section class="panel" aria-labelledby="commands"><header><h2 id="commands">Next steps</h2></header>${summary.commands.map(([title, text]) => html`<${Command} key=${text} title=${title} text=${text} />`)}</section>` : null}`;
 }
 
-/** @param {{wave: import("./wire.js").Wave, moves: Move[]}} props */
+/** @param {{wave: import("./wire.js").Wave, moves: JobMigration[]}} props */
 function WaveSection({ wave, moves }) {
   if (!moves.length) return null;
   const [name, ...reason] = wave.title.split(": ");
   return html`<section class="wave" aria-label=${wave.title}><header><h2>${name}</h2><span class="faint">${[...reason, `${wave.done} of ${wave.total} done`].join("; ")}</span></header>
     <table class="list"><thead><tr><th class="m-state">State</th><th class="m-name">Job</th><th class="m-kind fold">Kind</th><th>What is left</th><th class="m-proof fold">Proof</th><th class="m-next fold"><span class="sr">Next step</span></th></tr></thead><tbody>
       ${moves.map((move) => html`<tr class="row" key=${move.id}><td class="c-state m-state"><${State} state=${move.state} /></td>
-          <td class="c-name m-name"><a href=${moveUrl(move)} title=${`${move.namespace}/${move.name}`}>${move.name}</a> <span class="faint">${move.namespace}</span></td>
+          <td class="c-name m-name"><a href=${jobMigrationUrl(move)} title=${`${move.namespace}/${move.name}`}>${move.name}</a> <span class="faint">${move.namespace}</span></td>
           <td class="fold m-kind">${move.kind}</td>
           <td class="c-why">${move.first || [move.twin ? `TrainJob ${move.twin}` : "", move.next].filter(Boolean).join(": ")}${(move.blocking ?? 0) > 1 ? html` <span class="faint">and ${(move.blocking ?? 0) - 1} more</span>` : null}</td>
           <td class="fold m-proof" title=${move.proof}>${move.proof?.split(":")[0]}</td>

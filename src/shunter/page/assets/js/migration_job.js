@@ -8,14 +8,14 @@ import { apiUrl } from "./route.js";
 import { get, refusal } from "./streams.js";
 
 /**
- * @typedef {import("./wire.js").MoveDetail} MoveDetail
- * @typedef {Extract<import("./route.js").Route, {view: "move"}>} MoveRoute
+ * @typedef {import("./wire.js").JobMigrationDetail} JobMigrationDetail
+ * @typedef {Extract<import("./route.js").Route, {view: "jobMigration"}>} JobMigrationRoute
  */
 
-/** @param {{route: MoveRoute}} props */
-export function MoveView({ route }) {
+/** @param {{route: JobMigrationRoute}} props */
+export function JobMigrationView({ route }) {
   const { namespace, kind, name } = route;
-  const [detail, setDetail] = useState(/** @type {MoveDetail | null} */ (null));
+  const [detail, setDetail] = useState(/** @type {JobMigrationDetail | null} */ (null));
   const [refused, setRefused] = useState(/** @type {import("./streams.js").Refusal | null} */ (null));
   const [read, setRead] = useState({ at: 0, times: 0 });
   const again = () => setRead(({ at, times }) => ({ at, times: times + 1 }));
@@ -40,7 +40,7 @@ export function MoveView({ route }) {
   }, [namespace, kind, name, read.times]);
   const crumb = html`<div class="crumb"><a href="/migration">Migration</a> / ${namespace}</div><${Heading}>${name}<small>${kind}${detail?.move.twin ? ` \u2192 TrainJob ${detail.move.twin}` : ""}</small><//>`;
   if (refused?.status === 401) return html`<${Login} ...${refused} />`;
-  if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="move" />`;
+  if (refused) return html`<header class="head"><div>${crumb}</div></header><${Refused} refusal=${refused} what="migration" />`;
   if (!detail) return html`<header class="head"><div>${crumb}</div></header>`;
   return html`<header class="head"><div>${crumb}</div><div class="bar"><span class="faint">as of ${clock(read.at)}</span><button onClick=${again}>Refresh</button></div></header>
     <div class="facts"><div><b class=${stateClass(detail.move.state)}>${detail.move.state}</b>${detail.move.wave ? `wave ${detail.move.wave}` : "no wave"}</div>

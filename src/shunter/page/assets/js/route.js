@@ -4,7 +4,7 @@
  * @typedef {{view: "jobs", filter: JobFilter}
  *   | {view: "job", namespace: string, kind: string, name: string, ranks: string, find: string, since: string, isAtLog: boolean}
  *   | {view: "migration", namespaces: string[], state: string}
- *   | {view: "move", namespace: string, kind: string, name: string}
+ *   | {view: "jobMigration", namespace: string, kind: string, name: string}
  *   | {view: "cluster"}
  *   | {view: "login"}
  *   | {view: "unknown"}} Route
@@ -35,7 +35,7 @@ export function parse(path, search) {
     return { view: "job", namespace, kind, name, ranks: query.get("ranks") ?? "", find: query.get("find") ?? "", since: /^\d{1,7}$/.exec(query.get("since") ?? "")?.[0] ?? "", isAtLog: query.get("tab") === "logs" };
   }
   if (view === "migration" && !rest.length) return { view: "migration", namespaces: query.getAll("namespace"), state: query.get("state") ?? "" };
-  if (view === "migration" && isJob) return { view: "move", namespace, kind, name };
+  if (view === "migration" && isJob) return { view: "jobMigration", namespace, kind, name };
   if (view === "cluster" && !rest.length) return { view: "cluster" };
   if (view === "login") return { view: "login" };
   return { view: "unknown" };
@@ -61,7 +61,7 @@ export function jobUrl({ namespace, kind, name }, log = {}) {
 }
 
 /** @param {{namespace: string, kind: string, name: string}} move */
-export function moveUrl({ namespace, kind, name }) {
+export function jobMigrationUrl({ namespace, kind, name }) {
   return `/migration/${[namespace, kind, name].map(encodeURIComponent).join("/")}`;
 }
 

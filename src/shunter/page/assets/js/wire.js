@@ -242,7 +242,7 @@
  */
 
 /**
- * @typedef {object} Move
+ * @typedef {object} JobMigration
  * @property {string} id
  * @property {number} wave
  * @property {string} namespace
@@ -286,8 +286,8 @@
  */
 
 /**
- * @typedef {object} MoveDetail
- * @property {Move} move
+ * @typedef {object} JobMigrationDetail
+ * @property {JobMigration} move
  * @property {Array<FindingText>} findings
  * @property {string} before
  * @property {string} after
