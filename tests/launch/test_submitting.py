@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from shunter.api.meta import Json
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, SECRETS, TRAIN_JOBS
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import InputError
 from shunter.kube.errors import ApiError
 from shunter.launch.code.delivery import MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
-from shunter.launch.options import ClaimVolume, LaunchOptions, Program
+from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
 from shunter.launch.rerunning import rerun
 from shunter.launch.runtimes.choice import Runtime
 from shunter.launch.submitting import SubmittedJob, resubmit, secret_variables, submit
@@ -90,6 +90,14 @@ async def test_a_claim_that_is_missing_is_refused_before_anything_is_written() -
     objects = StoredObjects()
     with pytest.raises(InputError, match="--volume data"):
         await submitted(objects, volumes=(ClaimVolume("data", "/data", read_only=True),))
+    assert objects.writes == []
+
+
+async def test_a_claim_in_which_nothing_can_be_saved_is_refused_before_anything_is_written() -> None:
+    metadata = {"name": "data", "namespace": "team"}
+    objects = StoredObjects((PERSISTENT_VOLUME_CLAIMS, {"metadata": metadata, "spec": {"accessModes": ["ReadOnlyMany"]}}))
+    with pytest.raises(InputError, match=r"--checkpoints data: the claim is ReadOnlyMany, so nothing can be saved in it. Use a"):
+        await submitted(objects, checkpoints=Checkpoints(claim="data"))
     assert objects.writes == []
 
 

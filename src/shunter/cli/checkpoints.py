@@ -32,7 +32,8 @@ def checkpoints(
 
     Lists checkpoints in directories of the embedded cluster, including those of deleted jobs, and for a named job those in its
     bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint without .metadata is
-    incomplete: it is still being saved, or its save was interrupted.
+    incomplete: it is still being saved, or its save was interrupted; a restore ignores it. If files of torch's are missing or
+    truncated, it is damaged, and a restore from it fails until it is removed.
     """
     found = asyncio.run(listed_checkpoints(connect(kubeconfig, context), job, namespace))
     if form is not Output.table:
@@ -42,6 +43,8 @@ def checkpoints(
         if only.job != job:
             say(f"{job} saves in the location of {only.job}: {only.directory}")
         print_table(steps_table(only.steps))
+        if note := restore_note(only):
+            say(note)
     elif found:
         print_table(jobs_table(found))
     else:
@@ -53,16 +56,41 @@ def steps_table(steps: Sequence[SavedStep]) -> Table:
     """A line for each checkpoint of a job, the newest first."""
     table = plain_table("STEP", "SIZE", "AGE", "")
     for step in steps:
-        table.add_row(str(step.step), shown_bytes(step.size), age(step.saved), "" if step.is_complete else "incomplete")
+        table.add_row(str(step.step), shown_bytes(step.size), age(step.saved), state_of(step))
     return table
+
+
+def state_of(step: SavedStep) -> str:
+    """`incomplete`, `damaged: __1_0.distcp is missing`; empty for a checkpoint of which nothing bad is known."""
+    if not step.is_complete:
+        return "incomplete"
+    return f"damaged: {step.damage}" if step.damage else ""
+
+
+def restore_note(saved: SavedCheckpoints) -> str:
+    """What a restart or a resumption makes of the checkpoints of a job, where it is not simply the first in the list; else
+    empty."""
+    complete = [step for step in saved.steps if step.is_complete]
+    if not complete:
+        return "restore: none of these has a .metadata, so --resume is refused, and the recipes start from the beginning"
+    first_whole = next((step for step in complete if not step.damage), None)
+    damaged = complete[: complete.index(first_whole)] if first_whole is not None else complete
+    if damaged:
+        goes_on = f"it goes on from step {first_whole.step}" if first_whole is not None else "it starts from the beginning"
+        paths = " and ".join(f"{saved.directory}/{step.name}" for step in damaged)
+        return f"restore: fails, as step {damaged[0].step} is damaged; remove {paths}, and {goes_on}"
+    if saved.steps[0] != complete[0]:
+        return f"restore: from step {complete[0].step}; incomplete checkpoints are ignored"
+    return ""
 
 
 def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
     """A line for each job: its newest complete checkpoint, and the number and total size of all."""
-    table = plain_table("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE")
+    table = plain_table("NAMESPACE", "JOB", "NEWEST", "AGE", "STEPS", "SIZE", "")
     for one in found:
         complete = [step for step in one.steps if step.is_complete]
         size = sum(step.size for step in one.steps)
         newest = (str(complete[0].step), age(complete[0].saved)) if complete else ("none", "")
-        table.add_row(one.namespace, one.job, *newest, str(len(complete)), shown_bytes(size))
+        state = state_of(complete[0]) if complete else ""
+        table.add_row(one.namespace, one.job, *newest, str(len(complete)), shown_bytes(size), state)
     return table

@@ -15,12 +15,18 @@ from shunter.launch.options import LaunchOptions
 
 
 async def require_claims(client: Client, namespace: str, options: LaunchOptions) -> None:
-    """InputError for the first claim of the options that is missing or cannot be mounted by all nodes."""
+    """InputError for the first claim of the options that is missing, cannot be mounted by all nodes, or is for checkpoints and can
+    only be read."""
     claims = [("--volume", volume.claim, volume.read_only) for volume in options.volumes]
     if options.checkpoints is not None and options.checkpoints.claim:
         claims.append(("--checkpoints", options.checkpoints.claim, False))
     for option, name, read_only in claims:
         claim = await named_object(client, PERSISTENT_VOLUME_CLAIMS, name, namespace, option=f"{option} {name}")
+        if option == "--checkpoints" and claim["spec"].get("accessModes") == ["ReadOnlyMany"]:
+            raise InputError(
+                f"{option} {name}: the claim is ReadOnlyMany, so nothing can be saved in it.",
+                "Use a claim that is ReadWriteMany.",
+            )
         if fault := shared_fault(claim, nodes=options.nodes, read_only=read_only):
             raise InputError(f"{option} {name}: {fault}", "Use a claim that is ReadWriteMany, or --nodes 1.")
 

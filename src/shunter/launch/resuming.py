@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from shunter.launch.annotations import RESUMED
 from shunter.launch.checkpoints.bucket_access import s3_variables
 from shunter.launch.checkpoints.bucket_checkpoints import bucket_below, damage_in_bucket, has_keys, server_variables
 from shunter.launch.checkpoints.location import CheckpointLocation, listing_command
-from shunter.launch.checkpoints.saved import newest_damage, saved_files, steps_of
+from shunter.launch.checkpoints.saved import newest_damage, reader, require_writable, saved_files, steps_of
 from shunter.launch.checkpoints.used_names import require_no_writer, writers_below
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import LaunchOptions
@@ -87,13 +86,8 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
     files = saved_files(directory)
     if not any(step.is_complete for step in steps_of(files)):
         raise InputError(f"{option}: no complete checkpoint in {directory}.", "List jobs with checkpoints: shunter checkpoints")
-
-    def read(path: str) -> bytes:
-        with contextlib.suppress(OSError):  # another user's, which the job may read all the same
-            return (directory / path).read_bytes()
-        return b""
-
-    _require_whole(option, str(directory), *newest_damage(files, read))
+    require_writable(f"{option}: {directory}", str(directory))
+    _require_whole(option, str(directory), *newest_damage(files, reader(directory)))
 
 
 async def _require_saved_in_bucket(

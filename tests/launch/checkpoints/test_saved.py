@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from full_disk import mounted
 from migrate.survey.scan.test_files import WITH_PERMISSIONS
 from shunter.errors import InputError
 from shunter.launch.checkpoints.saved import (
     SavedStep,
+    make_directory,
     names_with_checkpoints,
     newest_complete,
     saved_checkpoints,
@@ -44,9 +46,9 @@ def test_the_newest_step_comes_first_and_says_whether_it_is_complete(tmp_path: P
     (tmp_path / "step-latest").mkdir()
     (tmp_path / "notes.txt").write_text("none")
     assert saved_steps(tmp_path) == [
-        SavedStep(110, 100, NOON, is_complete=False),
-        SavedStep(100, 110, NOON, is_complete=True),
-        SavedStep(9, 110, NOON, is_complete=True),
+        SavedStep(110, 100, NOON, is_complete=False, name="step-110"),
+        SavedStep(100, 110, NOON, is_complete=True, name="checkpoint-100"),
+        SavedStep(9, 110, NOON, is_complete=True, name="step-9"),
     ]
 
 
@@ -173,3 +175,43 @@ def test_what_may_not_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
     steps, names, closed_names = json.loads(done.stdout)
     assert steps == {"mine": [5], "yours": refused.format(closed[0]), "half": refused.format(closed[1])}
     assert (names, closed_names) == (["half", "mine", "yours"], refused.format(closed[0]))
+
+
+WRITES_AS_ANOTHER = """
+import sys
+from shunter.errors import InputError
+from shunter.launch.checkpoints.saved import with_checkpoints
+from shunter.launch.options import Checkpoints, LaunchOptions, Program
+from pathlib import Path
+options = LaunchOptions(program=Program(path="train.py"), checkpoints=Checkpoints(directory=sys.argv[1]))
+try:
+    with_checkpoints(options, "team", Path())
+except InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.integration
+def test_a_directory_that_may_not_be_written_to_is_refused_before_there_is_a_job(tmp_path: Path) -> None:
+    """The job was created, and failed when its pod made a directory there."""
+    (place := tmp_path / "closed").mkdir(mode=0o555)
+    command = [sys.executable, "-c", WITH_PERMISSIONS, sys.executable, "-c", WRITES_AS_ANOTHER, str(place)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == (
+        f"--checkpoints {place} cannot be written to: Permission denied. "
+        "Name a directory that you may write to, or let its owner change its mode."
+    )
+
+
+@pytest.mark.integration
+def test_a_directory_on_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", 1) as disk:
+        (disk.path / "train").mkdir()
+        subprocess.run(["mount", "-o", "remount,ro", str(disk.path)], check=True)
+        for place in (disk.path, disk.path / "train"):
+            with pytest.raises(InputError, match=rf"{place} cannot be written to: Read-only file system. Name a directory on"):
+                with_checkpoints(options(Checkpoints(directory=str(place))), "team", tmp_path)
+        below = Checkpoints(directory=str(disk.path / "new"))
+        assert with_checkpoints(options(below), "team", tmp_path).checkpoints == below
+        with pytest.raises(InputError, match=r"new cannot be created: Read-only file system"):
+            make_directory(below, tmp_path, "team")

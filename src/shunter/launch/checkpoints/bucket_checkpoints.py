@@ -67,12 +67,19 @@ def names_in_bucket(url: str, variables: Mapping[str, str]) -> set[str]:
 
 
 def saved_in_bucket(job: Json, url: str) -> tuple[list[SavedStep], str]:
-    """The checkpoints below a URL, the newest first, on the server that a job's variables name and with the credentials of this
-    shell; and why it cannot be listed from here, empty if it can."""
+    """The checkpoints below a URL, the newest first, with what is wrong with them, on the server that a job's variables name and
+    with the credentials of this shell; and why it cannot be listed from here, empty if it can."""
     try:
-        return steps_of(bucket_below(url, server_variables(job)).files), ""
+        bucket = bucket_below(url, server_variables(job))
     except InputError as error:
         return [], error.message
+
+    def read(path: str) -> bytes:
+        with contextlib.suppress(Exception):  # of a library that may be any: they are listed even if they may not be read
+            return bucket.read(path)
+        return b""
+
+    return steps_of(bucket.files, read), ""
 
 
 def server_variables(job: Json) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +28,6 @@ from shunter.operator.training_progress import Checkpoint, Progress
 COMPLETE = ".metadata"
 _STEP = re.compile(r"(?:step|checkpoint)-(\d+)")
 """The second is how the Trainer of transformers calls them."""
-_COMPLETE_STEP = re.compile(rf"{_STEP.pattern}/{re.escape(COMPLETE)}")
 
 
 class SavedStep(Struct, frozen=True):
@@ -37,6 +37,10 @@ class SavedStep(Struct, frozen=True):
     size: int
     saved: datetime
     is_complete: bool
+    name: str = ""
+    """Of its directory, such as `step-4`."""
+    damage: str = ""
+    """What is wrong with a complete one, such as `__1_0.distcp is missing`; empty for what was not looked at."""
 
 
 class StoredFile(Struct, frozen=True):
@@ -47,21 +51,20 @@ class StoredFile(Struct, frozen=True):
     saved: datetime
 
 
-def steps_of(files: Iterable[StoredFile]) -> list[SavedStep]:
-    """The checkpoints that the files of a place make, the newest step first. Pure: the rule of what is one, and complete."""
-    found: dict[str, list[StoredFile]] = {}
-    for file in files:
-        found.setdefault(file.path.partition("/")[0], []).append(file)
+def steps_of(files: Iterable[StoredFile], read: Callable[[str], bytes] | None = None) -> list[SavedStep]:
+    """The checkpoints that the files of a place make, the newest step first: the rule of what is one, and complete. `read` gives
+    what a file holds, by its path, less of it if it may not; without it nothing is looked for that is wrong with them."""
     return sorted(
         (
             SavedStep(
-                int(match[1]),
+                step,
                 sum(file.size for file in own),
                 max(file.saved for file in own),
-                is_complete=any(file.path == f"{name}/{COMPLETE}" for file in own),
+                is_complete=(is_complete := _is_complete(name, own)),
+                name=name,
+                damage=_damage(name, own, read) if is_complete and read is not None else "",
             )
-            for name, own in found.items()
-            if (match := _STEP.fullmatch(name))
+            for (step, name), own in _by_step(files).items()
         ),
         key=lambda step: -step.step,
     )
@@ -69,22 +72,55 @@ def steps_of(files: Iterable[StoredFile]) -> list[SavedStep]:
 
 def newest_damage(files: Iterable[StoredFile], read: Callable[[str], bytes]) -> tuple[str, str]:
     """The newest complete checkpoint of a place, such as `step-4`, and what is wrong with it, such as `__1_0.distcp is missing`;
-    both empty where nothing is known to be wrong. `read` gives what a file holds, by its path; less of it if it may not."""
-    sizes = {file.path: file.size for file in files}
-    complete = [(int(match[1]), match[0]) for match in map(_COMPLETE_STEP.fullmatch, sizes) if match]
+    both empty where nothing is known to be wrong. `read` is as of `steps_of`."""
+    complete = {key: own for key, own in _by_step(files).items() if _is_complete(key[1], own)}
     if not complete:
         return "", ""
-    name = max(complete)[1].partition("/")[0]
-    own = {path.removeprefix(f"{name}/"): size for path, size in sizes.items() if path.startswith(f"{name}/")}
-    metadata = read(f"{name}/{COMPLETE}")
-    fault = damage(metadata, own) if len(metadata) == own[COMPLETE] else ""
+    name = max(complete)[1]
+    fault = _damage(name, complete[max(complete)], read)
     return (name, fault) if fault else ("", "")
+
+
+def _by_step(files: Iterable[StoredFile]) -> dict[tuple[int, str], list[StoredFile]]:
+    """The files of each checkpoint, by its step and the name of its directory."""
+    found: dict[tuple[int, str], list[StoredFile]] = {}
+    for file in files:
+        name = file.path.partition("/")[0]
+        if match := _STEP.fullmatch(name):
+            found.setdefault((int(match[1]), name), []).append(file)
+    return found
+
+
+def _is_complete(name: str, own: Iterable[StoredFile]) -> bool:
+    return any(file.path == f"{name}/{COMPLETE}" for file in own)
+
+
+def _damage(name: str, own: Iterable[StoredFile], read: Callable[[str], bytes]) -> str:
+    sizes = {file.path.removeprefix(f"{name}/"): file.size for file in own}
+    metadata = read(f"{name}/{COMPLETE}")
+    return damage(metadata, sizes) if len(metadata) == sizes[COMPLETE] else ""
 
 
 def saved_steps(directory: Path) -> list[SavedStep]:
     """The checkpoints of one job, the newest step first; none where there is no such directory. InputError as of
     `saved_files`."""
     return steps_of(saved_files(directory))
+
+
+def examined_steps(directory: Path) -> list[SavedStep]:
+    """As `saved_steps`, with what is wrong with each complete checkpoint."""
+    return steps_of(saved_files(directory), reader(directory))
+
+
+def reader(directory: Path) -> Callable[[str], bytes]:
+    """What reads the files below a directory, by their paths in it: nothing of one that may not be read, or is gone."""
+
+    def read(path: str) -> bytes:
+        with contextlib.suppress(OSError):  # another user's, which the job may read all the same
+            return (directory / path).read_bytes()
+        return b""
+
+    return read
 
 
 def saved_files(directory: Path) -> list[StoredFile]:
@@ -173,13 +209,14 @@ def saved_checkpoints(root: Path, jobs: Sequence[Json]) -> list[SavedCheckpoints
     return [
         SavedCheckpoints(space, name, str(directory), steps)
         for (space, name), directory in sorted(places.items())
-        if (steps := saved_steps(directory))
+        if (steps := examined_steps(directory))
     ]
 
 
 def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) -> LaunchOptions:
     """The options with a place for checkpoints: on the embedded cluster, which keeps them below `root`, a directory there unless
-    a place is given. InputError for a directory on another cluster, where `root` is None, and for one that is a file."""
+    a place is given. InputError for a directory on another cluster, where `root` is None, for one that is a file, and for one
+    that cannot be written to: the job would fail when it starts."""
     given = options.checkpoints
     if root is None:
         if given is not None and given.directory:
@@ -192,7 +229,21 @@ def with_checkpoints(options: LaunchOptions, namespace: str, root: Path | None) 
         given = Checkpoints(directory=str(root / namespace))
     if given.directory and os.path.exists(given.directory) and not os.path.isdir(given.directory):
         raise InputError(f"--checkpoints {given.directory} is not a directory.", "Name a directory, or leave --checkpoints out.")
+    require_writable(f"--checkpoints {given.directory}", given.directory)
     return dataclasses.replace(options, checkpoints=given)
+
+
+def require_writable(what: str, directory: str) -> None:
+    """InputError, which begins with `what`, for an existing directory to which this user cannot write."""
+    if not directory or not os.path.isdir(directory) or os.access(directory, os.W_OK | os.X_OK):
+        return
+    is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
+    raise InputError(
+        f"{what} cannot be written to: {os.strerror(errno.EROFS if is_read_only else errno.EACCES)}.",
+        "Name a directory on a file system that is mounted writable."
+        if is_read_only
+        else "Name a directory that you may write to, or let its owner change its mode.",
+    )
 
 
 def make_directory(checkpoints: Checkpoints | None, root: Path, namespace: str) -> None:
