@@ -25,6 +25,14 @@ SHOWN = {
         TrackedRun("", "team", "train", "7", "c0ffee"),
         "the MLFLOW_TRACKING_URI of a Secret, experiment team, run train",
     ),
+    "a server whose address has a password": (
+        TrackedRun("http://ann:s3cret@mlflow:5000", "me@team", "train"),
+        "http://***@mlflow:5000, experiment me@team, run train",
+    ),
+    "ids as the page has them in its link": (
+        TrackedRun("https://mlflow", "team", "train", "7", "a b/c"),
+        "https://mlflow/#/experiments/7/runs/a%20b%2Fc",
+    ),
     "a service that has no such pages": (
         TrackedRun("databricks", "team", "train", "7", "c0ffee"),
         "databricks, experiment team, run train",

@@ -271,6 +271,13 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ),
         ["K11"],
     ),
+    "a launcher gets its kubectl": (
+        seen(
+            pod(0, **waiting("ContainerCreating")),
+            pod(1, initContainerStatuses=[{"name": "kubectl-delivery", "state": {"running": {"startedAt": ago(9)}}}]),
+        ),
+        [],
+    ),
     "a worker waits for its master, whose image is missing": (
         seen(
             pod(0, **waiting("ImagePullBackOff", "Back-off")),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from doctor.evidences import group_pod, train_job
-from shunter.jobs.training_pods import pods_by_rank, training_pods
+from shunter.jobs.following.follower import started_containers
+from shunter.jobs.training_pods import is_noise, pods_by_rank, training_pods
 from shunter.operator.pod_places import place
 
 
@@ -25,3 +30,27 @@ def test_initializers_do_not_train() -> None:
     job, _ = train_job(1)
     pods = [group_pod("node", 1, group=1), group_pod("dataset-initializer", 0)]
     assert [place(job, pod).label for pod in training_pods(job, pods)] == ["node-0"]
+
+
+RUNS: dict[str, Any] = {"state": {"running": {}}}
+FAILED: dict[str, Any] = {"terminated": {"exitCode": 1}}
+STATUSES: dict[str, tuple[dict[str, Any], bool]] = {
+    "it runs": (RUNS, True),
+    "it has succeeded": ({"state": {"terminated": {"exitCode": 0}}, "lastState": FAILED}, True),
+    "it failed": ({"state": FAILED}, False),
+    "it failed, and waits to be restarted": ({"state": {"waiting": {}}, "lastState": FAILED}, False),
+    "it failed, and runs again": ({**RUNS, "lastState": FAILED}, False),
+}
+
+
+@pytest.mark.parametrize(("status", "noise"), STATUSES.values(), ids=STATUSES)
+def test_the_log_of_a_container_that_the_operator_adds_counts_only_if(status: dict[str, Any], noise: bool) -> None:
+    assert is_noise({"name": "init-pytorch", **status}) is noise
+    assert not is_noise({"name": "pytorch", **status})
+
+
+def test_who_follows_a_job_sees_the_log_of_a_container_of_the_operator_that_failed() -> None:
+    """`shunter logs` and the page showed it, `logs -f` and `run` did not."""
+    pod = {"status": {"initContainerStatuses": [{"name": "init-pytorch", "state": FAILED}]}}
+    assert [one["name"] for one in started_containers(pod)] == ["init-pytorch"]
+    assert [*started_containers(pod, ever=True)] == []

@@ -50,6 +50,7 @@ REFUSED: dict[str, tuple[str, list[Json], dict[str, str], str]] = {
         r"^--mlflow http://\*\*\*@mlflow:5000 contains credentials, .* --env-from secret/NAME",
     ),
     "a user": ("https://me@mlflow", [], {}, r"^--mlflow https://\*\*\*@mlflow contains credentials"),
+    "a password without a scheme": ("me:s3cret@mlflow", [], {}, r"^--mlflow \*\*\*@mlflow "),
     "a password with an @": ("http://me:s3cret@x@mlflow", [], {}, r"^--mlflow http://\*\*\*@mlflow contains credentials"),
     "a password in the shell": (
         "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shunter.cli.output.console import busy, say
 from shunter.cluster import mlflow_server
 from shunter.errors import InputError
-from shunter.launch.tracking import LOCAL, NONE, URI, TrackedRun, browser_address, tracked_run
+from shunter.launch.tracking import LOCAL, NONE, URI, TrackedRun, browser_address, run_page, tracked_run, uri_text
 
 if TYPE_CHECKING:
     from shunter.api.meta import Json
@@ -63,8 +63,8 @@ def print_run(job: Json) -> None:
 
 def shown_run(run: TrackedRun) -> str:
     """The address of the run's page if the program has reported the run; else server, experiment and name of the run."""
-    server = browser_address(run.uri).rstrip("/")
-    if run.run_id and run.experiment_id and server.startswith("http"):
-        return f"{server}/#/experiments/{run.experiment_id}/runs/{run.run_id}"
+    if page := run_page(run):
+        return uri_text(page)
+    server = uri_text(browser_address(run.uri).rstrip("/"))
     texts = [server or f"the {URI} of a Secret", f"experiment {run.experiment}"]
     return ", ".join([*texts, f"run {run.run}"] if run.run else texts)

@@ -10,6 +10,8 @@ from shunter.api.training.kinds import JOB_KINDS
 from shunter.operator.pod_places import Members
 
 TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
+ADDED_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
+"""Containers that the operator adds to pods."""
 
 
 def training_pods(job: Json, pods: Sequence[Json]) -> list[Json]:
@@ -36,3 +38,10 @@ def training_container(pod: Json) -> str:
     """The name of the container that trains; sidecars may come before it."""
     names = [container["name"] for container in pod["spec"]["containers"]]
     return next((str(name) for name in names if name in TRAINING_CONTAINERS), str(names[0]))
+
+
+def is_noise(status: Json) -> bool:
+    """Whether the log of a container, by its status, says nothing about the training: the operator added it, and it did not fail
+    when it ended last."""
+    ended = (status.get("state") or {}).get("terminated") or (status.get("lastState") or {}).get("terminated") or {}
+    return status["name"] in ADDED_CONTAINERS and not ended.get("exitCode")

@@ -10,7 +10,7 @@ import dataclasses
 import ipaddress
 import secrets
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from shunter.api.core import variables_of
 from shunter.api.meta import Json, Struct
@@ -171,10 +171,20 @@ def browser_address(uri: str) -> str:
     return mlflow_server.own_address(uri)
 
 
+def run_page(run: TrackedRun) -> str:
+    """The page of a run in MLflow, as a browser on this machine reaches it; empty while its program has not reported the ids, and
+    for a server that has no such page."""
+    server = browser_address(run.uri).rstrip("/")
+    if not (run.run_id and run.experiment_id and server.startswith("http")):
+        return ""
+    return f"{server}/#/experiments/{quote(run.experiment_id, safe='')}/runs/{quote(run.run_id, safe='')}"
+
+
 def uri_text(uri: str) -> str:
     """An address without what stands before an @ in it."""
     before, at, after = uri.rpartition("@")
-    return f"{before[: before.find('//') + 2]}***@{after}" if at else uri
+    scheme, slashes, _ = before.partition("//")
+    return f"{f'{scheme}//' if slashes else ''}***@{after}" if at else uri
 
 
 def _remedy(option: str) -> str:

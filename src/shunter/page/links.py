@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from shunter.api.core import variables_of
 from shunter.api.meta import Json, annotations_of
 from shunter.jobs.logs.visible_text import visible
-from shunter.launch.tracking import URI, browser_address, tracked_run
+from shunter.launch.tracking import URI, browser_address, run_page, tracked_run
 from shunter.operator.overview import is_v2, replica_specs
 from shunter.page.wire import Link
 
@@ -63,9 +63,8 @@ def _of_annotations(job: Json) -> Iterator[tuple[str, str]]:
 def _of_variables(job: Json) -> Iterator[tuple[str, str]]:
     values = _variables(job)
     run = tracked_run(job) if is_v2(job) else None
-    if run is not None and run.run_id and run.experiment_id:
-        place = f"experiments/{quote(run.experiment_id, safe='')}/runs/{quote(run.run_id, safe='')}"
-        yield "MLflow run", f"{browser_address(run.uri).rstrip('/')}/#/{place}"
+    if run is not None and (address := run_page(run)):
+        yield "MLflow run", address
     elif values.get(URI):
         yield "MLflow", browser_address(values[URI])
     if (entity := values.get("WANDB_ENTITY")) and (project := values.get("WANDB_PROJECT")):

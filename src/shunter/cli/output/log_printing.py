@@ -10,10 +10,10 @@ from shunter.cli.options.log_options import LogOptions, attempts
 from shunter.cli.output.console import say
 from shunter.cli.output.display import SingleRankDisplay, display
 from shunter.errors import EnvironmentProblem, InputError
-from shunter.jobs.following.follower import OPERATOR_CONTAINERS, JobFollower
+from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.lookup import find, pods_of
-from shunter.jobs.training_pods import created_at
+from shunter.jobs.training_pods import created_at, is_noise
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, log_lines
@@ -66,12 +66,6 @@ async def _print_pods(client: Client, members: Members, pods: Sequence[Json], pa
     if unread:
         raise EnvironmentProblem(f"the logs of {', '.join(unread)} could not be read.", "See the reasons above.")
     return has_lines
-
-
-def is_noise(container: Json) -> bool:
-    """Whether it is an init container that the operator added and that succeeded; `run` leaves these out as well."""
-    ended = (container.get("state") or {}).get("terminated") or {}
-    return container["name"] in OPERATOR_CONTAINERS and ended.get("exitCode") == 0
 
 
 def no_pods(job: Json, rank: int | None) -> str:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from shunter.api.core import COLD_START, container_statuses, is_shown_to_followers
 from shunter.api.meta import Json
 from shunter.api.resources import CORE_EVENTS, JOBSETS, PODS, Resource
-from shunter.api.training.kinds import JOB_KINDS
 from shunter.cancelling import cancelled
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.evidence import evidence_of
@@ -22,6 +21,7 @@ from shunter.jobs.following.last_pods import last_pods
 from shunter.jobs.following.obstacle import Obstacle
 from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.timeline import without_names
+from shunter.jobs.training_pods import ADDED_CONTAINERS, is_noise
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
 from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
@@ -36,7 +36,6 @@ DRAIN_SECONDS = 5.0
 """How long to wait, once the job is finished, for the last lines of ended containers."""
 LAST_READ_SECONDS = 5.0
 """Timeout, after a deadline, for reading the job a last time."""
-OPERATOR_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
 class JobEnd(NamedTuple):
@@ -352,11 +351,11 @@ class JobFollower:
 
 
 def started_containers(pod: Json, *, ever: bool = False) -> Iterator[Json]:
-    """The statuses of the containers and init containers that run or have ended, without those that the operator adds. With
-    `ever` also of those that wait to be restarted."""
+    """The statuses of the containers and init containers that run or have ended and may log something about the training. With
+    `ever` also of those that wait to be restarted, and of none that the operator adds."""
     for container in container_statuses(pod):
         states = {*container.get("state", {}), *(container.get("lastState", {}) if ever else ())}
-        if states & {"running", "terminated"} and container["name"] not in OPERATOR_CONTAINERS:
+        if states & {"running", "terminated"} and not (container["name"] in ADDED_CONTAINERS if ever else is_noise(container)):
             yield container
 
 

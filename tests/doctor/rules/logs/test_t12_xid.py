@@ -11,8 +11,15 @@ from shunter.api.meta import Json
 from shunter.doctor.diagnosing import diagnose
 
 
-@pytest.mark.parametrize(("asks", "confidence"), [(ASKS, "likely"), ({}, "possible")], ids=["GPU", "no GPU"])
+NETWORK = {"resources": {"limits": {"nvidia.com/hostdev": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("asks", "confidence"),
+    [(ASKS, "likely"), ({}, "possible"), (NETWORK, "possible")],
+    ids=["GPU", "no GPU", "a network card of the GPU's maker"],
+)
 def test_a_gpu_that_failed_is_only_possibly_the_matter_of_pods_that_ask_for_none(asks: Json, confidence: str) -> None:
     pods = [pod(0, container=asks, **runs()), pod(1, **runs()), pod(2, **runs())]
     (verdict,) = diagnose(seen(*pods, events=[xid(79)]), NOW).verdicts
-    assert (verdict.id, verdict.confidence, verdict.ranks) == ("T12", confidence, (0,) if asks else (0, 1, 2))
+    assert (verdict.id, verdict.confidence, verdict.ranks) == ("T12", confidence, (0,) if asks is ASKS else (0, 1, 2))

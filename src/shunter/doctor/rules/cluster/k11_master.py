@@ -6,13 +6,11 @@ Does not claim that DNS is broken.
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.api.training.kinds import JOB_KINDS
+from shunter.api.training.pytorch import WAITING_CONTAINER
 from shunter.doctor.case import Case
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule, of_pods, pods_and_events
 from shunter.doctor.verdicts import Verdict
-
-WAITING_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -40,7 +38,7 @@ def judge(case: Case) -> list[Verdict]:
 
 def _waits(pod: Json) -> bool:
     statuses = pod.get("status", {}).get("initContainerStatuses") or []
-    return any(one["name"] in WAITING_CONTAINERS and "running" in one.get("state", {}) for one in statuses)
+    return any(one["name"] == WAITING_CONTAINER and "running" in one.get("state", {}) for one in statuses)
 
 
 RULE = Rule("K11", judge, pods_and_events)

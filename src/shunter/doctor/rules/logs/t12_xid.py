@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from shunter.api.meta import Json
+from shunter.api.scheduling.pod_requests import gpus_of
 from shunter.doctor.case import Case
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule
@@ -51,8 +52,7 @@ def judge(case: Case) -> list[Verdict]:
 
 
 def _asks_for_gpu(pod: Json) -> bool:
-    asked = [(one.get("resources") or {}).get(key) or {} for one in pod["spec"]["containers"] for key in ("limits", "requests")]
-    return bool(pod["spec"].get("resourceClaims")) or any(name.startswith("nvidia.com/") for names in asked for name in names)
+    return bool(pod["spec"].get("resourceClaims")) or gpus_of(pod["spec"]) > 0
 
 
 def _verdict(case: Case, event: Json, number: int, known: str, on_node: list[Json]) -> Verdict:
