@@ -16,6 +16,7 @@ import yaml
 
 from shunter.api.meta import Json
 from shunter.launch.annotations import CODE_LABEL, DIGEST, RERUN_OF
+from shunter.launch.checkpoints.location import checkpoint_location
 from shunter.launch.code.delivery import ImageCode, MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
 from shunter.launch.objects import checkpoints_of, launch, rerun_job, shutdown_seconds, stored_code, train_job
@@ -247,6 +248,19 @@ def test_a_job_says_where_its_checkpoints_are(place: Checkpoints) -> None:
         for one in (job, resumed, again)
     ]
     assert must_find_one == [None, "true", None], "a job that runs again begins with a place of its own"
+
+
+@pytest.mark.parametrize("url", ["s3://models/runs/first/", "S3://models/runs/first"], ids=["a slash at its end", "upper case"])
+def test_a_place_that_was_written_by_hand_is_the_same_for_all_who_read_it(url: str) -> None:
+    """The listing, the search for other writers and a rerun read it each in another way: a rerun wrote into its place."""
+    by_hand = ({"name": "SHUNTER_CHECKPOINT_DIR", "value": url},)
+    options = LaunchOptions(program=Program(path="train.py"), environment=by_hand)
+    job = train_job(options, CODE, TORCH, name="first", namespace="team")
+    location = checkpoint_location(job)
+    assert location is not None
+    assert (location.path, location.name) == ("s3://models/runs/first", "first")
+    assert checkpoints_of(job) == Checkpoints(url="s3://models/runs")
+    assert checkpoint_variable(rerun_job(job, "second", job_id="0")) == "s3://models/runs/second"
 
 
 def test_a_job_that_was_told_by_hand_does_not_say_where_its_checkpoints_are() -> None:

@@ -61,6 +61,14 @@ async def test_a_job_that_runs_is_suspended_with_its_number_and_then_resumed() -
     assert not scaled.is_suspended
 
 
+async def test_a_job_that_leaves_its_number_to_its_runtime_had_that() -> None:
+    job, runtime = trainjob(), copy.deepcopy(RUNTIME)
+    del job["spec"]["trainer"]["numNodes"]
+    runtime["spec"]["mlPolicy"]["numNodes"] = 4
+    objects = StoredObjects((TRAIN_JOBS, job), (CLUSTER_TRAINING_RUNTIMES, runtime))
+    assert (await scale_trainjob(objects.client, stored(objects), 3)).nodes == 4
+
+
 async def test_a_job_that_its_owner_suspended_stays_so() -> None:
     objects = server(trainjob(suspend=True))
     scaled = await scale_trainjob(objects.client, stored(objects), 3)

@@ -13,6 +13,7 @@ from shunter.cli.output.console import Output, output, plain_table, print_as, pr
 from shunter.cluster import image_builds
 from shunter.cluster.node.content.image_environments import ImageEnvironment, recorded
 from shunter.cluster.state_dir import StateDir, default_state_dir
+from shunter.launch.code.packing import shown_bytes
 
 app = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
@@ -51,8 +52,8 @@ def list_(form: Annotated[Output, typer.Option("-o", "--output", help="table, js
 
     table = plain_table("IMAGE", "PYTHON", "SIZE", "REQUIREMENTS")
     for one in found:
-        megabytes = f"{image_builds.size(_root(), one) / 1e6:,.0f} MB"
-        table.add_row(one.image, one.python, megabytes, " ".join(one.requirements))
+        size = shown_bytes(image_builds.size(_root(), one))
+        table.add_row(one.image, one.python, size, " ".join(one.requirements))
     print_table(table)
 
 

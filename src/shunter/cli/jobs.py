@@ -28,6 +28,7 @@ from shunter.jobs.failure_record import cell
 from shunter.jobs.listing import Listing, Row, listed
 from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.lookup import OnRefusal, ignore
+from shunter.jobs.pods_up import up_text
 from shunter.jobs.progress_text import cells
 
 WIDE = 120
@@ -66,7 +67,7 @@ def jobs(
         )
         return
     found = asyncio.run(all_listed(target, namespace))
-    rows = choice.chosen(found.rows, of=lambda row: row.job)
+    rows = choice.chosen(found.rows)
     if form is not Output.table:
         print_as([row.as_json() for row in rows], form)
         return
@@ -108,7 +109,7 @@ def table_of(rows: Sequence[Row]) -> Table:
             job.kind,
             coloured(job.state),
             word,
-            ranks(row),
+            up_text(row.up, row.wanted),
             *used,
             *progress,
             age(job.created),
@@ -122,14 +123,9 @@ def coloured(state: str) -> Text:
     return Text(state, style=STATE_COLOURS.get(state, "default"))
 
 
-def ranks(row: Row) -> str:
-    """`3/4`; `?/4` if pods could not be read, `0/?` if the number of requested ranks is unknown."""
-    return "/".join("?" if number is None else str(number) for number in (row.up, row.wanted))
-
-
 def screen(choice: JobChoice, found: Listing, namespace: str, width: int, height: int) -> list[RenderableType]:
     """The list of a namespace, or of all if that is empty, with a line for each job, in at most `height` lines."""
-    rows = choice.chosen(found.rows, of=lambda row: row.job)
+    rows = choice.chosen(found.rows)
     if not rows:
         return [choice.empty_text(len(found.rows), namespace)]
     missing = [cut(Text(note, style="dim"), width) for note in notes(found)]
@@ -158,7 +154,7 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
         line = visible_line(why.cause.sentence) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
         named = (coloured(job.state), job.name, job.namespace, *kind)
-        table.add_row(*named, ranks(row), progress.step, progress.remaining, age(job.created), line)
+        table.add_row(*named, up_text(row.up, row.wanted), progress.step, progress.remaining, age(job.created), line)
     return table
 
 

@@ -17,7 +17,7 @@ from shunter.jobs.lookup import find
 from shunter.kube.client import Client
 from shunter.launch.node_counts import require_scalable
 from shunter.launch.scaling import scale_pytorchjob, scale_trainjob, wait_scaled
-from shunter.operator.overview import FINISHED_STATES, overview
+from shunter.operator.overview import FINISHED_STATES
 
 
 def scale(
@@ -49,7 +49,7 @@ async def scaled(client: Client, name: str, namespace: str, nodes: int) -> None:
                     say(f"{title} has {count(nodes, 'node')} already")
                     return
                 then = "it stays suspended" if done.is_suspended else "torchrun forms a new process group"
-                say(f"{title}: {overview(done.before).ranks} to {count(nodes, 'node')}, by its Workers; {then}")
+                say(f"{title}: {done.nodes} to {count(nodes, 'node')}, by its Workers; {then}")
                 if (job["spec"].get("elasticPolicy") or {}).get("metrics"):
                     say("its autoscaler may change that again (spec.elasticPolicy.metrics)")
                 return
@@ -60,7 +60,7 @@ async def scaled(client: Client, name: str, namespace: str, nodes: int) -> None:
             if done.job is done.before:
                 say(f"{title} has {count(nodes, 'node')} already")
             else:
-                change = f"{overview(done.before).ranks} to {count(nodes, 'node')}"
+                change = f"{done.nodes} to {count(nodes, 'node')}"
                 say(f"{title}: {change}; its pods end, and start again with the new number")
             state = await wait_scaled(client, done.job, nodes, say)
         except asyncio.CancelledError:

@@ -86,7 +86,7 @@ class TopReader:
         if self._name:
             return await self._view_of(self._name, self._namespace, [])
         found = await listed(self._target.client, self._namespace, with_saved=saved_by(self._target))
-        rows = JobChoice(sort=Order.state).chosen(found.rows, of=lambda row: row.job)
+        rows = JobChoice(sort=Order.state).chosen(found.rows)
         if not rows:
             return TopView(rows, None)
         first = next((row.job for row in rows if not row.job.is_finished), rows[0].job)

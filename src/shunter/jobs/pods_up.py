@@ -71,6 +71,11 @@ def up_of(job: Json, own: Collection[PodUp]) -> int | None:
     return len({pod.label for pod in own} - {""})
 
 
+def up_text(up: int | None, wanted: int | None) -> str:
+    """`3/4`: how many ranks are up, of those that the job requests; `?` for a number that is not known."""
+    return "/".join("?" if number is None else str(number) for number in (up, wanted))
+
+
 def is_well(job: Json) -> bool:
     """Whether, by the status of a job, all its ranks run, none has ended, and none has ever failed. Its pods are then of interest
     only if one has changed since."""

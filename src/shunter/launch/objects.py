@@ -142,8 +142,8 @@ def rerun_job(job: Json, name: str, *, job_id: str, has_own_runtime: bool = Fals
         spec["runtimeRef"]["name"] = name
     if "env" in spec["trainer"]:
         spec["trainer"]["env"] = [one for one in spec["trainer"]["env"] if one["name"] != MUST_RESUME_VARIABLE]
+    place, _, own = checkpoint_path(job).rpartition("/")
     for variable in spec["trainer"].get("env") or ():
-        place, _, own = str(variable.get("value", "")).rpartition("/")
         if variable["name"] == CHECKPOINT_VARIABLE and own == annotations.get(RESUMED, metadata["name"]):
             variable["value"] = f"{place}/{name}"
     if environment := spec["trainer"].get("env"):
@@ -174,10 +174,18 @@ def checkpoint_volume(job: Json) -> Json:
     return {}
 
 
+def checkpoint_path(job: Json) -> str:
+    """The directory or URL that a job's variable names, in the form of `destinations.read_place`: without a slash at its end, the
+    scheme in lower case. Empty for a job without one."""
+    path = variables_of(job["spec"].get("trainer") or {}).get(CHECKPOINT_VARIABLE, "")
+    scheme, mark, rest = path.rstrip("/").partition("://")
+    return f"{scheme.lower()}{mark}{rest}" if mark else path.rstrip("/")
+
+
 def checkpoints_of(job: Json) -> Checkpoints | None:
     """The place below which a job, made by `launch`, keeps its checkpoints; None where it does not say so itself."""
     metadata = job["metadata"]
-    place, _, name = variables_of(job["spec"].get("trainer") or {}).get(CHECKPOINT_VARIABLE, "").rpartition("/")
+    place, _, name = checkpoint_path(job).rpartition("/")
     if name != annotations_of(job).get(RESUMED, metadata["name"]):
         return None
     if "://" in place:

@@ -25,6 +25,7 @@ from shunter.launch.node_counts import (
     worker_count,
     workers_of,
 )
+from shunter.launch.runtimes.choice import nodes_of
 from shunter.operator.overview import is_pod_of, is_suspended, overview, pod_selector
 from shunter.operator.restarts import is_jobset_of
 from shunter.operator.trainer.snapshot import KINDS, not_found, runtime_in, snapshot_name
@@ -42,6 +43,8 @@ class ScaledJob(NamedTuple):
 
     before: Json
     job: Json
+    nodes: int
+    """How many nodes it had before."""
 
     @property
     def is_suspended(self) -> bool:
@@ -55,8 +58,9 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> ScaledJob:
     before, namespace, name = job, job["metadata"]["namespace"], job["metadata"]["name"]
     require_scalable(job, nodes)
     runtime = await runtime_in_use(client, job)
+    nodes_before = nodes_of(job, runtime)
     if desired_counts(job, runtime, nodes) == present_counts(job, runtime) and not is_suspended(job):
-        return ScaledJob(job, job)
+        return ScaledJob(job, job, nodes_before)
     while patch := next_write(job, nodes):
         try:
             job = _named(await client.patch(TRAIN_JOBS, name, namespace, patch))
@@ -75,7 +79,7 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> ScaledJob:
             raise InputError(
                 f"--nodes {nodes} of TrainJob {namespace}/{name} is refused: {error.message}", error.remedy
             ) from error
-    return ScaledJob(before, job)
+    return ScaledJob(before, job, nodes_before)
 
 
 async def scale_pytorchjob(client: Client, resource: Resource, job: Json, nodes: int) -> ScaledJob:
@@ -84,11 +88,11 @@ async def scale_pytorchjob(client: Client, resource: Resource, job: Json, nodes:
     require_scalable(job, nodes)
     workers, metadata = worker_count(job, nodes), job["metadata"]
     if workers == workers_of(job):
-        return ScaledJob(job, job)
+        return ScaledJob(job, job, nodes)
     patch: Json = {"spec": {"replicas": workers}}
     await client.patch(resource, metadata["name"], metadata["namespace"], patch, subresource="scale")
     written = await client.get(resource, metadata["name"], metadata["namespace"])
-    return ScaledJob(job, resource.typed(written))
+    return ScaledJob(job, resource.typed(written), overview(job).ranks)
 
 
 async def runtime_in_use(client: Client, job: Json) -> Json:

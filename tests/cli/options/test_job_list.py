@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from typing import get_args
 
 import pytest
 
 from shunter.cli.options.job_list import JobChoice, Order, State
 from shunter.errors import InputError
+from shunter.jobs import rank_states
+from shunter.jobs.evidence import JobCause
+from shunter.jobs.listing import Row
 from shunter.operator.overview import Overview
+from shunter.page import wire
+from shunter.page.views.jobs import STATES
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def job(name: str, state: str, *, kind: str = "PyTorchJob", age: int = 0, ran: int | None = None, ranks: int = 1) -> Overview:
+def job(name: str, state: str, *, kind: str = "PyTorchJob", age: int = 0, ran: int | None = None, ranks: int = 1) -> Row:
+    """The row of a job whose runtime says how many ranks it has."""
     created = NOON - timedelta(seconds=age)
     finished = created + timedelta(seconds=ran) if ran is not None else None
-    return Overview(kind, name[0], name, name, state, "", "", ranks, created, finished)
+    return Row(Overview(kind, name[0], name, name, state, "", "", 1, created, finished), JobCause(None), None, wanted=ranks)
 
 
 JOBS = [
@@ -41,7 +51,7 @@ CHOICES = {
 
 @pytest.mark.parametrize(("choice", "names"), CHOICES.values(), ids=CHOICES)
 def test_what_is_listed(choice: JobChoice, names: str) -> None:
-    assert [row.name for row in choice.chosen(JOBS, of=lambda row: row)] == names.split()
+    assert [row.job.name for row in choice.chosen(JOBS)] == names.split()
 
 
 def test_every_state_that_a_job_can_have_may_be_asked_for() -> None:
@@ -51,9 +61,16 @@ def test_every_state_that_a_job_can_have_may_be_asked_for() -> None:
     assert states == set(State)
 
 
+def test_states_have_one_order_in_lists_of_jobs_of_ranks_and_of_the_page() -> None:
+    script = (files("shunter.page") / "assets/js/parts.js").read_text()
+    (page,) = re.findall(r"export const STATES = (\[.*\]);", script)
+    assert [STATES[state] for state in State] == [*get_args(wire.State)] == json.loads(page)
+    assert [*rank_states.STATES] == [*get_args(wire.State), "Gone"]
+
+
 def test_a_kind_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InputError, match="unknown job kind 'Pod'"):
-        JobChoice(kind=["Pod"]).chosen([], of=lambda row: row)
+        JobChoice(kind=["Pod"]).chosen([])
 
 
 def test_an_empty_list_says_whether_there_are_others() -> None:

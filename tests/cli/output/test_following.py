@@ -138,7 +138,7 @@ async def test_ctrl_c_tells_of_each_job_that_has_not_ended_that_it_stays(
     pods: list[Any], how: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen, seen = PipeDisplay(), asyncio.Event()
-    monkeypatch.setattr(screen, "progress", lambda row, phases: seen.set() if phases else None)
+    monkeypatch.setattr(screen, "progress", lambda row, phases, ranks: seen.set() if phases else None)
     monkeypatch.setattr(following, "display", lambda: screen)
     later = {**JOB, "metadata": {"name": "later", "namespace": "team"}}
     server = OneJob({"type": "MODIFIED", "object": JOB}, pods=pods)

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from shunter.api.meta import Json
+from shunter.api.resources import TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.cli.options.log_options import LogOptions
 from shunter.cli.output.display import SingleRankDisplay
 from shunter.cli.output.log_printing import print_logs
+from shunter.errors import InputError
 from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.pipe_display import PipeDisplay
 from shunter.kube.client import Client
@@ -184,10 +186,86 @@ class Phases(PipeDisplay):
         self.shown: list[dict[str, str]] = []
         self._server = server
 
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
         self.shown.append(phases)
         if phases == {} and {"master-0": "Running"} in self.shown:
             self._server.seen_gone.set()
+
+
+TRAIN_JOB = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainJob",
+    "metadata": {"name": "bert", "namespace": "team", "uid": "1", "resourceVersion": "1"},
+    "spec": {"runtimeRef": {"name": "four-nodes"}},
+}
+JOBSET = {
+    "metadata": {"name": "bert", "namespace": "team", "uid": "3", "ownerReferences": [{"uid": "1", "controller": True}]},
+    "spec": {
+        "replicatedJobs": [
+            {"name": "dataset-initializer", "template": {"spec": {"parallelism": 1}}},
+            {"name": "node", "template": {"spec": {"parallelism": 4}}},
+        ]
+    },
+}
+INITIALIZER = {
+    "metadata": {
+        "name": "bert-dataset-initializer-0-0-x",
+        "namespace": "team",
+        "uid": "2",
+        "labels": {"jobset.sigs.k8s.io/jobset-name": "bert", "jobset.sigs.k8s.io/replicatedjob-name": "dataset-initializer"},
+    },
+    "status": {"phase": "Running"},
+}
+
+
+class OnFourNodes(JobsOnly):
+    """A server with a TrainJob whose runtime has four nodes, and whose dataset is fetched. The job ends once this is shown."""
+
+    def __init__(self) -> None:
+        self.is_shown = asyncio.Event()
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        there: dict[str, list[Json]] = {"trainjobs": [TRAIN_JOB], "pods": [INITIALIZER], "jobsets": [JOBSET]}
+        return answer(200, {"metadata": {"resourceVersion": "1"}, "items": there.get(path.rpartition("/")[2], [])})
+
+    async def stream(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+    ) -> AsyncGenerator[bytes]:
+        if path.endswith("/trainjobs"):
+            await self.is_shown.wait()
+            done = {**TRAIN_JOB, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+            yield msgspec.json.encode({"type": "MODIFIED", "object": done}) + b"\n"
+        await asyncio.Event().wait()
+
+
+class Shown(PipeDisplay):
+    """Keeps how many ranks were shown as up while a pod is there."""
+
+    def __init__(self, server: OnFourNodes) -> None:
+        self.ranks: list[str] = []
+        self._server = server
+
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
+        self.ranks += [ranks] if phases else []
+        if phases and ranks.endswith("/4"):
+            self._server.is_shown.set()
+
+
+async def test_ranks_are_counted_as_in_the_list_of_jobs() -> None:
+    """The number of nodes is the runtime's, and the pod that fetches the dataset is no rank."""
+    server = OnFourNodes()
+    display = Shown(server)
+    await asyncio.wait_for(JobFollower(Client(server), TRAIN_JOBS, TRAIN_JOB, display).run(), timeout=20)
+    assert display.ranks[-1] == "0/4"
+
+
+async def test_a_rank_that_only_the_runtime_of_a_job_asks_for_may_be_named() -> None:
+    with pytest.raises(InputError, match="has no pod of rank 3 yet"):
+        await print_logs(Client(OnFourNodes()), "bert", "team", 3, follow=False, options=LogOptions())
+    with pytest.raises(InputError, match="has no rank 4: its ranks are 0 to 3"):
+        await print_logs(Client(OnFourNodes()), "bert", "team", 4, follow=False, options=LogOptions())
 
 
 async def test_a_pod_that_was_deleted_counts_as_running_no_more() -> None:

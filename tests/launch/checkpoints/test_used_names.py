@@ -114,6 +114,16 @@ async def test_two_jobs_never_write_the_same_checkpoints(place: Checkpoints, mon
             await used_by(name)
 
 
+async def test_a_job_whose_place_has_a_slash_at_its_end_is_seen_to_write_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "names_in_bucket", lambda url, variables: set())
+    other = writing("b", "lm", BUCKET)
+    for variable in other["spec"]["trainer"]["env"]:
+        variable["value"] += "/" * (variable["name"] == "SHUNTER_CHECKPOINT_DIR")
+    client = StoredObjects((SECRETS, SECRET), (TRAIN_JOBS, other)).client
+    with pytest.raises(InputError, match="two jobs would write the same checkpoints"):
+        await used_names(client, "team", BUCKET, KEYS, str, name="lm")
+
+
 async def test_who_may_list_the_jobs_of_one_namespace_alone_sees_those(monkeypatch: pytest.MonkeyPatch) -> None:
     place = Checkpoints(directory="/shared")
     objects = StoredObjects((TRAIN_JOBS, writing("team", "mine", place)))

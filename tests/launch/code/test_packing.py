@@ -72,3 +72,21 @@ def test_an_archive_in_pieces_is_the_archive(tmp_path: Path) -> None:
     code = packed_code(tmp_path)
     assert [len(piece) for piece in code.pieces[:-1]] == [packing.PIECE_BYTES] * 2
     assert b"".join(code.pieces) == code.archive
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_500, "1.5 KB"),
+        (9_960, "10 KB"),
+        (999_499, "999 KB"),
+        (999_999, "1.0 MB"),
+        (38_400_000, "38 MB"),
+        (12_345_678_901, "12.3 GB"),
+        (3_200_000_000_000, "3.2 TB"),
+    ],
+)
+def test_an_amount_of_bytes_is_shown_in_the_unit_that_suits_it(size: int, text: str) -> None:
+    assert packing.shown_bytes(size) == text

@@ -5,6 +5,7 @@ Errors and timeouts are ignored: the shell then offers nothing.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -27,7 +28,7 @@ def job_names(ctx: typer.Context, incomplete: str) -> Offers:
 
     prefix, slash, typed = incomplete.rpartition("/")
     offers: dict[str, str] = {}
-    for job in _jobs(ctx):
+    for job in _read_within_timeout(ctx, partial(_read_jobs, ctx)) or ():
         row = overview(job)
         if row.name.startswith(typed) and prefix.lower() in ("", row.kind.lower(), f"{row.kind.lower()}s"):
             offers.setdefault(f"{prefix}{slash}{row.name}", f"{row.kind} in {row.namespace}, {row.state}")
@@ -36,12 +37,19 @@ def job_names(ctx: typer.Context, incomplete: str) -> Offers:
 
 def ranks(ctx: typer.Context, incomplete: str) -> Offers:
     """The ranks of the job that was named."""
-    from shunter.operator.overview import overview
-
     # While the value of an option is completed, positional words are not assigned to arguments yet.
     named = ctx.params.get("job") or next(iter(ctx.args), "")
     name = str(named).rpartition("/")[2]
-    count = max((overview(job).ranks for job in _jobs(ctx) if job["metadata"]["name"] == name), default=0)
+
+    async def read(client: Client) -> int:
+        from shunter.jobs.jobsets import jobsets_of_all
+        from shunter.jobs.pods_up import requested_ranks
+
+        jobs, namespace = [job for job in await _read_jobs(ctx, client) if job["metadata"]["name"] == name], _namespace(ctx)
+        jobsets = await jobsets_of_all(client, jobs, namespace)
+        return max((requested_ranks(job, jobsets.get(job["metadata"]["uid"])) or 0 for job in jobs), default=0)
+
+    count = _read_within_timeout(ctx, read) or 0
     return [(str(rank), "") for rank in range(count) if str(rank).startswith(incomplete)]
 
 
@@ -77,13 +85,14 @@ def kinds(incomplete: str) -> Offers:
     return [(name, "") for name in names if name.startswith(incomplete)]
 
 
-def _jobs(ctx: typer.Context) -> list[Json]:
-    async def read(client: Client) -> list[Json]:
-        from shunter.jobs.lookup import all_jobs
+def _namespace(ctx: typer.Context) -> str:
+    return str(ctx.params.get("namespace") or "")
 
-        return [job for _, job in await all_jobs(client, str(ctx.params.get("namespace") or ""))]
 
-    return _read_within_timeout(ctx, read) or []
+async def _read_jobs(ctx: typer.Context, client: Client) -> list[Json]:
+    from shunter.jobs.lookup import all_jobs
+
+    return [job for _, job in await all_jobs(client, _namespace(ctx))]
 
 
 def _read_within_timeout(ctx: typer.Context, read: Callable[[Client], Awaitable[Any]]) -> Any:

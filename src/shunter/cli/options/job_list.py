@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from shunter.cli.options.completion import kinds
 from shunter.errors import InputError
-from shunter.jobs.listing import by_creation
+from shunter.jobs.listing import Row, by_creation
 from shunter.operator.overview import SHOWN_RESOURCES, Overview
-
-T = TypeVar("T")
 
 
 class State(StrEnum):
@@ -22,8 +20,8 @@ class State(StrEnum):
     failed = "Failed"
     restarting = "Restarting"
     created = "Created"
-    suspended = "Suspended"
     running = "Running"
+    suspended = "Suspended"
     succeeded = "Succeeded"
 
 
@@ -53,13 +51,14 @@ class JobChoice(NamedTuple):
     ] = None
     reverse: Annotated[bool, typer.Option("-r", "--reverse", help="Reverse the order.")] = False
 
-    def chosen(self, rows: Iterable[T], of: Callable[[T], Overview]) -> list[T]:
-        """The chosen rows, in order; `of` returns the job of a row. Raises InputError for an unknown kind."""
+    def chosen(self, rows: Iterable[Row]) -> list[Row]:
+        """The chosen rows, in order. Raises InputError for an unknown kind."""
         kinds = {kind_named(kind) for kind in self.kind}
-        found = [row for row in rows if (not self.state or of(row).state in self.state) and (not kinds or of(row).kind in kinds)]
-        return sorted(found, key=lambda row: self._key(of(row)), reverse=self.reverse)
+        found = [row for row in rows if (not self.state or row.job.state in self.state) and (not kinds or row.job.kind in kinds)]
+        return sorted(found, key=self._key, reverse=self.reverse)
 
-    def _key(self, job: Overview) -> Any:
+    def _key(self, row: Row) -> Any:
+        job = row.job
         named = (job.namespace, job.name, job.kind)
         created = job.created.timestamp() if job.created else 0.0
         match self.sort:
@@ -72,7 +71,7 @@ class JobChoice(NamedTuple):
             case Order.state:
                 return (list(State).index(State(job.state)), -created, named)
             case Order.ranks:
-                return (-job.ranks, named)
+                return (-(row.wanted or 0), named)
             case Order.age:
                 return (-created, named)
             case Order.ran:

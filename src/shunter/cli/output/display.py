@@ -42,14 +42,12 @@ class TerminalDisplay:
         """Prints a note."""
         self.note(text)
 
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
-        """Redraws the line at the bottom: state, a mark for each pod, running ranks, seconds since the display was created."""
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
+        """Redraws the line at the bottom: state, a mark for each pod, ranks that are up, seconds since its creation."""
         colour = STATE_COLOURS.get(job.state, "default")
         marks = [PHASE_MARKS.get(phase, PHASE_MARKS["Pending"]) for _, phase in sorted(phases.items())]
-        running = sum(phase == "Running" for phase in phases.values())
         seconds = time.monotonic() - self._started
-        ranks = f" {running}/{job.ranks} ranks running, {seconds:.0f} s"
-        text = Text.assemble(f"{job.kind} {job.name} ", (job.state, colour), " ", *marks, ranks)
+        text = Text.assemble(f"{job.kind} {job.name} ", (job.state, colour), " ", *marks, f" {ranks} ranks up, {seconds:.0f} s")
         if self._status is None:
             self._status = self._console.status(text)
             self._status.start()
@@ -82,7 +80,7 @@ class SingleRankDisplay:
         """Passed on: it explains why lines are missing."""
         self._screen.problem(text)
 
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
         """Not shown."""
         return
 
@@ -112,9 +110,9 @@ class RecordingDisplay:
         """Passed on, not kept."""
         self._screen.problem(text)
 
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
         """Passed on, not kept."""
-        self._screen.progress(job, phases)
+        self._screen.progress(job, phases, ranks)
 
     def close(self) -> None:
         """Closes the other display; `lines` are kept."""

@@ -12,7 +12,9 @@ from shunter.cli.output.display import SingleRankDisplay, display
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.pipe_display import Display
+from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.lookup import find, pods_of
+from shunter.jobs.rank_states import rank_states
 from shunter.jobs.training_pods import created_at, is_noise
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
@@ -29,7 +31,8 @@ async def print_logs(client: Client, name: str, namespace: str, rank: int | None
         resource, job = await find(client, name, namespace)
         pods = await pods_of(client, job)
         members = Members(job, pods)
-        _refuse_unknown_rank(job, pods, members, rank)
+        if rank is not None:
+            await _refuse_unknown_rank(client, job, pods, rank)
         if follow and not overview(job).is_finished:
             screen = SingleRankDisplay(display(), rank)
             await JobFollower(client, resource, job, screen, part=part, started=attempts(pods)).run()
@@ -41,9 +44,10 @@ async def print_logs(client: Client, name: str, namespace: str, rank: int | None
             say(no_lines(job, chosen, options))
 
 
-def _refuse_unknown_rank(job: Json, pods: Sequence[Json], members: Members, rank: int | None) -> None:
-    last = max(overview(job).ranks - 1, *(members.of(pod).rank or 0 for pod in pods), 0)
-    if rank is not None and not 0 <= rank <= last:
+async def _refuse_unknown_rank(client: Client, job: Json, pods: Sequence[Json], rank: int) -> None:
+    jobset = (await jobsets_of_all(client, [job], job["metadata"]["namespace"])).get(job["metadata"]["uid"])
+    last = len(rank_states(job, pods, jobset)) - 1
+    if not 0 <= rank <= last:
         raise InputError(f"job {job['metadata']['name']!r} has no rank {rank}: its ranks are 0 to {last}.")
 
 

@@ -78,9 +78,9 @@ class BufferedNotes:
         """Shown with a delay, in order with the notes."""
         self._buffer(lambda: self._screen.problem(text))
 
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
         """Passed on at once: it adds no line to the output."""
-        self._screen.progress(job, phases)
+        self._screen.progress(job, phases, ranks)
 
     def close(self) -> None:
         """Shows the remaining notes, then closes the other display."""

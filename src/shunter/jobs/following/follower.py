@@ -20,6 +20,7 @@ from shunter.jobs.following.buffered_notes import BufferedNotes
 from shunter.jobs.following.last_pods import last_pods
 from shunter.jobs.following.obstacle import Obstacle
 from shunter.jobs.following.pipe_display import Display
+from shunter.jobs.pods_up import PodUp, pod_up, requested_ranks, up_of, up_text
 from shunter.jobs.timeline import without_names
 from shunter.jobs.training_pods import ADDED_CONTAINERS, is_noise
 from shunter.kube.client import Client
@@ -29,7 +30,7 @@ from shunter.kube.watching import follow
 from shunter.operator.causes import REASONS_COVERED_BY_CAUSES, STARTING_REASONS, Cause, cause
 from shunter.operator.diagnosis import disruption, recorded_failure
 from shunter.operator.overview import is_finished, is_pod_of, is_v2, overview, pod_selector
-from shunter.operator.pod_places import Member, Members, place
+from shunter.operator.pod_places import Member, Members, Places, place
 from shunter.operator.restarts import is_jobset_of, restarts
 
 DRAIN_SECONDS = 5.0
@@ -78,6 +79,9 @@ class JobFollower:
         """With the pods that are there; None if they have to be numbered again."""
         self._phases: dict[str, tuple[str, str]] = {}
         """Label and phase of each present pod, by uid. Cached, as all of a thousand are shown whenever one changes."""
+        self._up: dict[str, PodUp] = {}
+        """What each of these pods adds to the ranks that are up."""
+        self._jobset: Json | None = None
         self._disrupted: set[str] = set()
         self._tails: dict[tuple[str, str, int], asyncio.Task[None]] = {}
         self._written: dict[tuple[str, str], deque[str]] = {}
@@ -209,7 +213,8 @@ class JobFollower:
                     self._display.note(text)
 
     def _show_progress(self) -> None:
-        self._display.progress(overview(self._job), dict(self._phases.values()))
+        ranks = up_text(up_of(self._job, self._up.values()), requested_ranks(self._job, self._jobset))
+        self._display.progress(overview(self._job), dict(self._phases.values()), ranks)
 
     async def _watch_pods(self) -> None:
         async for change in follow(self._client, PODS, self._namespace, label_selector=pod_selector(self._job)):
@@ -223,9 +228,11 @@ class JobFollower:
                 self._deleted_pods.add(uid)
                 self._members = None
                 self._phases.pop(uid, None)
+                self._up.pop(uid, None)
             else:
+                places = Places(self._job)
                 phase = pod.get("status", {}).get("phase", "Pending")
-                self._phases[uid] = place(self._job, pod).label, phase
+                self._phases[uid], self._up[uid] = (places.of(pod).label, phase), pod_up(places, pod)
             if is_new:
                 for event in [event for event in self._events.values() if event.get("involvedObject", {}).get("uid") == uid]:
                     self._show_warning(event)
@@ -261,11 +268,13 @@ class JobFollower:
         return self._members.of(pod)
 
     async def _watch_jobset(self) -> None:
-        """Shows each restart of all pods from now on."""
+        """Shows how many pods are requested, and each restart of all of them from now on."""
         name, recreated = self._job["metadata"]["name"], None
         async for change in follow(self._client, JOBSETS, self._namespace, field_selector=f"metadata.name={name}"):
             if change.gone or not is_jobset_of(self._job, change.object):
                 continue
+            self._jobset = change.object
+            self._show_progress()
             counts = restarts(change.object)
             if counts is not None and recreated is not None and counts.made > recreated:
                 self._display.note(f"all pods are recreated; restarts: {counts}")

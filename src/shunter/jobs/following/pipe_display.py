@@ -22,8 +22,8 @@ class Display(Protocol):
     def problem(self, text: str) -> None:
         """A problem: what keeps the job from training, or why logs and events are missing."""
 
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
-        """The state of the job and the phase of each of its pods, by label."""
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
+        """The state of the job, the phase of each of its pods, by label, and how many ranks are up (`up_text`)."""
 
     def close(self) -> None:
         """No more output."""
@@ -46,7 +46,7 @@ class PipeDisplay:
         """Prints a note."""
         self.note(text)
 
-    def progress(self, job: Overview, phases: dict[str, str]) -> None:
+    def progress(self, job: Overview, phases: dict[str, str], ranks: str) -> None:
         """Not shown: a written line cannot be updated."""
         return
 

@@ -13,7 +13,7 @@ from shunter.api.core import variables_of
 from shunter.api.meta import Json, Struct
 from shunter.api.resources import TRAIN_JOBS
 from shunter.launch.mounts import CHECKPOINTS_PATH
-from shunter.launch.objects import CHECKPOINT_VARIABLE, checkpoint_volume
+from shunter.launch.objects import checkpoint_path, checkpoint_volume
 from shunter.operator.overview import pod_selector
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
@@ -39,7 +39,7 @@ class CheckpointLocation(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Whose place it is: a job's name, another one's for a job that resumed that."""
-        return posixpath.basename(self.path.rstrip("/"))
+        return posixpath.basename(self.path)
 
     @property
     def title(self) -> str:
@@ -51,7 +51,7 @@ class CheckpointLocation(Struct, frozen=True):
 
 def checkpoint_location(job: Json) -> CheckpointLocation | None:
     """None for a job without a checkpoint location."""
-    path = variables_of(job["spec"].get("trainer") or {}).get(CHECKPOINT_VARIABLE, "")
+    path = checkpoint_path(job)
     if not path:
         return None
     volume = checkpoint_volume(job)

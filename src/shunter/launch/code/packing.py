@@ -72,11 +72,10 @@ def too_large(root: str, sizes: Mapping[str, int], *, packed: bool) -> InputErro
     )
 
 
-def shown_bytes(count: float) -> str:
-    """`38 KB`, `1.2 MB`: decimal units, as disks are sold."""
-    for unit in ("bytes", "KB", "MB"):
-        if count < 1000:
-            shown = f"{count:.0f}" if unit == "bytes" or count >= 10 else f"{count:.1f}"
-            return f"{shown} {unit}" if count != 1 or unit != "bytes" else "1 byte"
-        count /= 1000
-    return f"{count:.1f} GB"
+def shown_bytes(size: float) -> str:
+    """`38 KB`, `1.2 MB`, `12.3 GB`: decimal units, as disks are sold."""
+    if size < 1000:
+        return count(int(size), "byte")
+    place = next((place for place in (1, 2, 3) if size < 999.5 * 1000**place), 4)
+    amount, unit = size / 1000**place, ("KB", "MB", "GB", "TB")[place - 1]
+    return f"{amount:.1f} {unit}" if amount < 9.95 or place > 2 else f"{amount:.0f} {unit}"

@@ -176,8 +176,13 @@ def require_name_fits(runtime: Runtime, name: str, nodes: int) -> None:
 def require_rerun_fits(runtime: Runtime | None, job: Json, name: str) -> None:
     """InputError for a name that is too long for a TrainJob with the spec of this one and its `runtime_of_job`."""
     if runtime is not None:
-        nodes = (job["spec"].get("trainer") or {}).get("numNodes") or (runtime.spec.get("mlPolicy") or {}).get("numNodes")
-        require_name_fits(runtime, name, nodes or 1)
+        require_name_fits(runtime, name, nodes_of(job, runtime.object))
+
+
+def nodes_of(job: Json, runtime: Json) -> int:
+    """On how many nodes a TrainJob trains: its own number, else that of its runtime."""
+    trainer, policy = (job.get("spec") or {}).get("trainer") or {}, (runtime.get("spec") or {}).get("mlPolicy") or {}
+    return int(trainer.get("numNodes") or policy.get("numNodes") or 1)
 
 
 def longest_job_name(runtime: Runtime, nodes: int) -> int:

@@ -10,7 +10,6 @@ from job_evidence import NOW
 from shunter.api.meta import Json
 from shunter.doctor.diagnosing import diagnose
 
-
 NETWORK = {"resources": {"limits": {"nvidia.com/hostdev": "1"}}}
 
 
