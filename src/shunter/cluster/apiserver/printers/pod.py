@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.kinds import Column
-from shunter.cluster.apiserver.printers.columns import AGE_COLUMN, NAME_COLUMN, Cells, Printer, age, moment, since
+from shunter.cluster.apiserver.printers.columns import AGE_COLUMN, NAME_COLUMN, Cells, Printer, age, since
 
 
 def _cells(pod: Json, now: datetime) -> Cells:

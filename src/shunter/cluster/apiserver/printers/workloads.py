@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_reference
 from shunter.cluster.apiserver.printers.columns import (
@@ -16,7 +17,6 @@ from shunter.cluster.apiserver.printers.columns import (
     format_selector,
     human_duration,
     integer,
-    moment,
     of_containers,
     printer,
     since,

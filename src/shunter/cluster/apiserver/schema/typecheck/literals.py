@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from shunter.api.formats.durations import nanoseconds
+from shunter.api.formats.times import moment
 from shunter.cluster.apiserver.schema.formats import go_fault, go_pattern
-from shunter.cluster.apiserver.schema.golang import moment
 from shunter.cluster.apiserver.schema.typecheck.checker import Checked, Fault
 from shunter.cluster.apiserver.schema.typecheck.tree import Call, ListOf, Literal, MapOf, Node, children, descendants
 from shunter.cluster.apiserver.schema.typecheck.types import Type, unwrapped
