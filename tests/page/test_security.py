@@ -28,7 +28,7 @@ from shunter.page.access.logins import LocalLogin, ProxyLogin, ProxyRules, Token
 from shunter.page.access.sessions import MOST_SESSIONS, MOST_STREAMS
 from shunter.page.addresses import ROUTES
 from shunter.page.calls import Calls, LogQuery
-from shunter.page.view_refresh import REVIEW_SECONDS
+from shunter.page.refresh.view_refresh import REVIEW_SECONDS
 from shunter.page.views.view import Parameters, Viewer
 from shunter.page.wire import ActionRequest, Answer, JobMigrationDetail, LogLines
 

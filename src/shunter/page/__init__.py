@@ -3,9 +3,8 @@
     addresses.py    routes, and the checks of their parameters                                         no I/O
     access/         guard.py: refuses requests; logins.py: authentication by cookie, bearer token, or a proxy's headers;
                     sessions.py: credentials, client and views of one viewer; sessions share nothing
-    view_refresh.py when a view's objects are watched, read again, its permissions checked, and its rows made; hidden.py
-                    describes missing permissions
-    live.py         rows by id, coalesced: a snapshot, then changes                                    no I/O
+    refresh/        view_refresh.py: when a view's objects are watched, read again, its permissions checked, and its rows made;
+                    live.py: rows by id, coalesced: a snapshot, then changes
     views/          objects + now -> rows of wire.py, a module per view; view.py defines a view        no I/O
     job_readings.py, cluster_readings.py, conversions.py    what views read beside their watches
     migration_status.py, migration_job.py   how far the migration of each v1 job is; the page of one of them
@@ -14,9 +13,9 @@
     logs.py         log lines of chosen ranks, limited in rate by log_buffer.py
     links.py        addresses of MLflow, TensorBoard, W&B that a job names; object_text.py: an object as YAML
     server.py       answers each route, streams.py those with a stream
-    serving.py      starts it; record.py is the file by which other commands find it; freed_memory.py
+    serving.py      starts it; record.py is the file by which other commands find it
     assets.py       the page itself (assets/): ES modules, style sheet, shell
 
 Tests are in tests/page, those with a browser in tests/page/browser; conversions.py, migration_status.py
-and migration_job.py in tests/page/views/test_migration.py, permissions that are taken away in test_security.py.
+and migration_job.py in tests/page/views/test_migration.py.
 """

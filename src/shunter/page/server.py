@@ -52,7 +52,7 @@ from shunter.page.access.sessions import Session, Sessions, TooManyStreams
 from shunter.page.addresses import ROUTES, job_parameters, log_query, view_parameters
 from shunter.page.assets import Assets
 from shunter.page.calls import Calls
-from shunter.page.live import Listener, encoded
+from shunter.page.refresh.live import Listener, encoded
 from shunter.page.streams import EVENT_STREAM, EventStream
 from shunter.page.tables import all_calls, view_named
 from shunter.page.views.view import OpenView, PageOptions

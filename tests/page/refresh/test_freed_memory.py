@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.page.freed_memory import return_freed_memory
+from shunter.page.refresh.freed_memory import return_freed_memory
 
 PAGE = 4096
 MIB = 2**20

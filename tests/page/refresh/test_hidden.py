@@ -6,7 +6,7 @@ import yaml
 
 from shunter.api.resources import NODES, PODS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.page.hidden import Refused, hidden
+from shunter.page.refresh.hidden import Refused, hidden
 
 UNKNOWN = "why jobs do not train is not known"
 

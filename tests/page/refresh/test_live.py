@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.page.live import Listener, Table, encoded
-from shunter.page.view_refresh import PACE_SECONDS, pause_after
+from shunter.page.refresh.live import Listener, Table, encoded
+from shunter.page.refresh.view_refresh import PACE_SECONDS, pause_after
 from shunter.page.wire import Hidden, NodeRow, Row, Session
 
 FACTS = Session(user="ann", cluster="prod", is_read_only=False, version="1", now=0.0)

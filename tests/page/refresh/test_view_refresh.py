@@ -25,8 +25,8 @@ from shunter.api.resources import NAMESPACES
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.errors import ServerProblem, Status
-from shunter.page import view_refresh
 from shunter.page.access.logins import LocalLogin, TokenLogin
+from shunter.page.refresh import view_refresh
 from shunter.page.views.view import Observed, Reading, Rows, Watch
 from shunter.page.wire import CheckpointRow
 

@@ -18,8 +18,8 @@ from shunter.api.resources import Resource
 from shunter.kube.client import Client, connect
 from shunter.kube.errors import ApiError, ConnectionProblem, Unauthorized
 from shunter.kube.kubeconfig import Connection
-from shunter.page.live import Listener
-from shunter.page.view_refresh import RefreshedView
+from shunter.page.refresh.live import Listener
+from shunter.page.refresh.view_refresh import RefreshedView
 from shunter.page.views.view import OpenView, PageOptions, Parameters, Viewer
 from shunter.page.wire import Session as SessionFacts
 

@@ -18,9 +18,9 @@ from shunter.api.resources import Resource
 from shunter.kube.access import Request, allowed
 from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, Unauthorized
 from shunter.kube.watching import follow, no_answer
-from shunter.page.freed_memory import return_freed_memory
-from shunter.page.hidden import Refused, hidden
-from shunter.page.live import Table
+from shunter.page.refresh.freed_memory import return_freed_memory
+from shunter.page.refresh.hidden import Refused, hidden
+from shunter.page.refresh.live import Table
 from shunter.page.views.view import Observed, Parameters, Reading, View, Viewer, Watch
 from shunter.page.wire import Hidden
 
