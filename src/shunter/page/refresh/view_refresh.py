@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.access import Request, allowed
 from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, Unauthorized
@@ -21,8 +20,8 @@ from shunter.kube.watching import follow, no_answer
 from shunter.page.refresh.freed_memory import return_freed_memory
 from shunter.page.refresh.hidden import Refused, hidden
 from shunter.page.refresh.live import Table
+from shunter.page.refresh.watched_objects import WatchedObjects
 from shunter.page.views.view import Observed, Parameters, Reading, View, Viewer, Watch
-from shunter.page.wire import Hidden
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +63,7 @@ class RefreshedView:
         self._own = own
         self._on_expired = on_expired
         self._watches = {watch.name: watch for watch in view.watches}
-        self._objects: dict[str, dict[str, Any]] = {name: {} for name in self._watches}
-        self._scope_of: dict[str, dict[str, str]] = {name: {} for name in self._watches}
-        """By watch and uid: the namespace of the scope that the object came from."""
+        self._objects = WatchedObjects(self._watches, on_malformed=self._tell_hidden)
         self._readings: dict[str, Any] = {}
         self._tasks: dict[Scope | str, asyncio.Task[None]] = {}
         self._unlisted: set[Scope] = set()
@@ -79,8 +76,6 @@ class RefreshedView:
         self._refused_readings: list[Refused] = []
         self._bugs: set[tuple[Scope | str, type[BaseException]]] = set()
         """Exceptions of a task that have been logged since it last worked."""
-        self._malformed: dict[str, Hidden] = {}
-        """Objects for which `Watch.keep` raised, by uid."""
         self._changed = asyncio.Event()
         self._changes = 0
         """The number of changes of watched objects so far."""
@@ -142,23 +137,19 @@ class RefreshedView:
         self._unlisted.discard(scope)
         self._scopes_listed[name].discard(namespace)
         self._works(scope)
-        found = self._scope_of[name]
-        for uid in [uid for uid, of in found.items() if of == namespace]:
-            del found[uid]
-            self._objects[name].pop(uid, None)
+        self._objects.drop(name, namespace)
         self._note_change()
 
     async def _follow(self, watch: Watch, namespace: str) -> None:
         scope = watch.name, namespace
         while True:
             try:
-                known = [uid for uid, of in self._scope_of[watch.name].items() if of == namespace]
                 changes = follow(
                     self._viewer.client,
                     watch.resource,
                     namespace,
                     # Those that are gone now, after a long break, are reported.
-                    initial=[{"metadata": {"uid": uid}} for uid in known],
+                    initial=[{"metadata": {"uid": uid}} for uid in self._objects.uids(watch.name, namespace)],
                     label_selector=watch.label_selector,
                     field_selector=watch.field_selector,
                     keeps_objects=False,
@@ -167,7 +158,8 @@ class RefreshedView:
                     silence=SILENCE_SECONDS,
                 )
                 async for change in changes:
-                    self._take(watch, namespace, change.object, gone=change.gone)
+                    if self._objects.take(watch, namespace, change.object, gone=change.gone):
+                        self._note_change()
             except Forbidden:
                 self._refuse(watch, namespace)
                 return
@@ -185,43 +177,6 @@ class RefreshedView:
                 self._fails(scope, error)
                 self._miss(watch, scope)
                 await asyncio.sleep(RETRY_SECONDS)
-
-    def _take(self, watch: Watch, namespace: str, found: Json, *, gone: bool) -> None:
-        uid = found["metadata"]["uid"]
-        kept = None if gone else self._kept(watch, found)
-        if gone and self._malformed.pop(uid, None) is not None:
-            self._tell_hidden()
-        if kept is None:
-            if self._objects[watch.name].pop(uid, None) is None:
-                return
-            self._scope_of[watch.name].pop(uid, None)
-        else:
-            self._scope_of[watch.name][uid] = namespace
-            if self._objects[watch.name].get(uid) == kept:
-                return  # For example a heartbeat of a node.
-            self._objects[watch.name][uid] = kept
-        self._note_change()
-
-    def _kept(self, watch: Watch, found: Json) -> Any:
-        """What the view keeps of an object. If `keep` raises, only this object is missing on the page, which names it."""
-        metadata = found["metadata"]
-        try:
-            kept = watch.keep(found)
-        except Exception:
-            name = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
-            if metadata["uid"] not in self._malformed:
-                log.exception("%s %s is left out of the page", watch.resource.kind, name)
-                self._malformed[metadata["uid"]] = Hidden(
-                    what=f"{watch.resource.kind} {name}",
-                    consequence="It could not be shown: this version of shunter expects another format.",
-                    role="",
-                    is_subject=watch.is_subject,
-                )
-                self._tell_hidden()
-            return None
-        if self._malformed.pop(metadata["uid"], None) is not None:
-            self._tell_hidden()
-        return kept
 
     def _listed(self, watch: Watch, scope: Scope) -> None:
         self._is_answered = True
@@ -287,7 +242,7 @@ class RefreshedView:
         free = [one for (name, _), one in self._refused.items() if self._is_free(self._watches[name])]
         others = [one for (name, _), one in self._refused.items() if not self._is_free(self._watches[name])]
         refused = (*hidden(free, user, shown), *hidden([*others, *self._refused_readings], user))
-        self.table.hide((*refused, *self._malformed.values()))
+        self.table.hide((*refused, *self._objects.malformed.values()))
 
     async def _review(self) -> None:
         while True:
@@ -385,7 +340,7 @@ class RefreshedView:
 
     def _observed(self) -> Observed:
         refused = frozenset(name for name, _ in self._refused)
-        return Observed(self._objects, self._readings, refused, self._scopes_listed)
+        return Observed(self._objects.by_watch, self._readings, refused, self._scopes_listed)
 
     async def _project(self) -> None:
         while True:
