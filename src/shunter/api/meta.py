@@ -12,6 +12,8 @@ import msgspec
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object as plain Python values; pod templates and desired objects are passed around in this form."""
+EPOCH = datetime.fromtimestamp(0, UTC)
+"""Stands for a time that is not known where times are compared."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which `kubectl apply` keeps the object as it was applied: as JSON, with its secrets."""
 

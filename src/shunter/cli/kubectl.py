@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from shunter.cli.options.completion import SECONDS
 from shunter.cluster.state_dir import StateDir, default_state_dir
+from shunter.cluster.target import is_named
 from shunter.errors import EnvironmentProblem
 
 CLUSTER_FLAGS = ("--kubeconfig", "--server", "-s")
@@ -46,7 +47,7 @@ class CompletionItem(NamedTuple):
 
 def completions(words: Sequence[str]) -> Iterator[CompletionItem]:
     """kubectl's completions of the last word; none if it takes too long or is not installed."""
-    kubeconfig = os.environ.get("KUBECONFIG") or str(StateDir(default_state_dir()).kubeconfig)
+    kubeconfig = os.environ["KUBECONFIG"] if is_named(None, "") else str(StateDir(default_state_dir()).kubeconfig)
     try:
         done = subprocess.run(
             [find_kubectl(), "__complete", *words],
@@ -69,7 +70,7 @@ def kubectl(context: typer.Context) -> None:
 
     All arguments are passed on unchanged, including `--` and `--help`: shunter kubectl exec -it POD -- ls -l
     """
-    if not os.environ.get("KUBECONFIG"):
+    if not is_named(None, ""):
         state = StateDir(default_state_dir())
         if state.read_record() is None and needs_cluster(context.args):
             raise EnvironmentProblem("no embedded cluster is up.", "Start one with `shunter up`, or set KUBECONFIG.")

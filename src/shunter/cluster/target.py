@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +32,7 @@ class Target(NamedTuple):
 
 def is_named(kubeconfig: Path | None, context: str) -> bool:
     """Whether the user chose a cluster. A ~/.kube/config that merely exists is no choice: it may be production."""
-    return kubeconfig is not None or bool(context) or bool(os.environ.get("KUBECONFIG"))
+    return kubeconfig is not None or bool(context) or bool(kubeconfigs.listed())
 
 
 def is_down(kubeconfig: Path | None, context: str) -> bool:
@@ -56,8 +55,10 @@ def find_target(kubeconfig: Path | None = None, context: str = "") -> Target:
 
 
 def embedded_at(server: str, kubeconfig: Path | None) -> StateDir | None:
-    """The embedded cluster behind a kubeconfig that `up` wrote, if it is one."""
-    path = kubeconfig or Path(os.environ.get("KUBECONFIG", "").split(os.pathsep)[0])
-    state = StateDir(path.absolute().parent)
-    record = state.read_record() if path.name == "kubeconfig" else None
-    return state if record is not None and record.server == server else None
+    """The embedded cluster behind a kubeconfig that `up` wrote, if there is one among those that are used."""
+    for path in [kubeconfig] if kubeconfig else kubeconfigs.listed():
+        state = StateDir(path.absolute().parent)
+        record = state.read_record() if path.name == "kubeconfig" else None
+        if record is not None and record.server == server:
+            return state
+    return None

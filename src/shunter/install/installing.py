@@ -32,7 +32,7 @@ from shunter.install.resources import SERVICE_MONITORS
 from shunter.kube.access import Request
 from shunter.kube.client import Client
 from shunter.kube.discovery import served_versions
-from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, Forbidden, NotFound, ServerProblem
+from shunter.kube.errors import PASSING, ApiError, Conflict, Forbidden, NotFound
 
 PATIENCE_SECONDS = 15.0
 """How long an API server that fails, or does not serve a new kind yet, is tried."""
@@ -143,7 +143,7 @@ async def _applied(client: Client, obj: Json, present: Json | None, *, dry_run: 
         try:
             stored: Json = await client.apply(resource, body, field_manager=MARK, field_validation="Strict", dry_run=dry_run)
             break
-        except (ServerProblem, ConnectionProblem, Conflict, NotFound) as error:
+        except (Conflict, NotFound, *PASSING) as error:
             # NotFound: a kind whose CRD was made a moment ago.
             if asyncio.get_running_loop().time() > deadline:
                 raise _refusal(obj, error) from error

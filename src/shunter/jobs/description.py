@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from shunter.api.core import container_statuses
-from shunter.api.meta import Json
+from shunter.api.meta import EPOCH, Json
 from shunter.jobs.ages import age, duration
 from shunter.jobs.failure_record import cell, failure_record, heading
 from shunter.jobs.failure_record import lines as failure_lines_of
@@ -15,7 +15,7 @@ from shunter.jobs.pods_up import requested_ranks, up
 from shunter.jobs.progress_text import lines as progress_lines
 from shunter.jobs.progress_text import stop_position
 from shunter.operator.causes import Evidence, cause, owned_by
-from shunter.operator.causes.events import LONG_AGO, event_count, event_time
+from shunter.operator.causes.events import event_count, event_time
 from shunter.operator.diagnosis import RANK_FAILED, faults, recorded_failure
 from shunter.operator.overview import is_pod_of, limits, overview, was_pod_of
 from shunter.operator.pod_places import Member, Members
@@ -92,7 +92,7 @@ def description(
         if event.get("reason") == RANK_FAILED:
             message, _ = recorded_failure(event)
         when = event_time(event)
-        since = age(None if when == LONG_AGO else when)
+        since = age(None if when == EPOCH else when)
         yield f"  {since:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"
 
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import EPOCH, Json, Struct
 from shunter.jobs.ages import age
 from shunter.jobs.condition_sentences import sentence
 from shunter.jobs.failure_record import failure_record, recorded_log
-from shunter.operator.causes.events import LONG_AGO, event_count, event_time
+from shunter.operator.causes.events import event_count, event_time
 from shunter.operator.diagnosis import RANK_FAILED, recorded_failure
 from shunter.operator.overview import moment
 from shunter.operator.rank_failures import summary
@@ -126,7 +126,7 @@ def _events(job: Json, events: Iterable[Json]) -> Iterator[TimelineEntry]:
     messages = _condition_messages(job)
     for event in events:
         time, is_failure = event_time(event), event.get("reason") == RANK_FAILED
-        if time == LONG_AGO or not is_relevant(event, uid) or (is_failure and has_record):
+        if time == EPOCH or not is_relevant(event, uid) or (is_failure and has_record):
             continue
         message, log = recorded_failure(event)
         if message in messages and abs(messages[message] - time) <= SAME_MOMENT:

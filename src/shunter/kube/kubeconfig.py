@@ -217,7 +217,7 @@ def load(path: Path | None = None, *, context: str = "") -> Connection:
 
 def find(path: Path | None = None, *, context: str = "") -> Connection:
     """Like `load`; a process in a pod that was given no kubeconfig uses its service account."""
-    if path is None and not context and not os.environ.get("KUBECONFIG") and is_in_cluster():
+    if path is None and not context and not listed() and is_in_cluster():
         return in_cluster()
     return load(path, context=context)
 
@@ -226,12 +226,17 @@ def read(path: Path | None = None) -> Kubeconfig:
     """All contexts of the file given, else of the files in $KUBECONFIG, else of ~/.kube/config."""
     if path is not None:
         return _merged([path])
-    listed = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    existing = [file for file in listed or [default_path()] if file.exists()]
+    files = listed() or [default_path()]
+    existing = [file for file in files if file.exists()]
     if not existing:
-        looked = ", ".join(str(file) for file in listed or [default_path()])
+        looked = ", ".join(map(str, files))
         raise EnvironmentProblem(f"No kubeconfig found ({looked}).", "Start an embedded cluster or name a kubeconfig.")
     return _merged(existing)
+
+
+def listed() -> list[Path]:
+    """The files that $KUBECONFIG names, whether they are there or not: none where it holds nothing but separators."""
+    return [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
 
 
 def default_path() -> Path:

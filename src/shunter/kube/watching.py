@@ -11,7 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.resources import Resource
 from shunter.kube.cache.watch_events import Change
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, ConnectionProblem, Gone, ServerProblem
+from shunter.kube.errors import PASSING, ApiError, ConnectionProblem, Gone
 
 RETRY_SECONDS = 0.5
 SILENCE_TIMEOUT_SECONDS = 60.0
@@ -35,7 +35,7 @@ async def follow(
     initial: Sequence[Json] = (),
     keeps_objects: bool = True,
     on_listed: Callable[[], None] = lambda: None,
-    on_silence: Callable[[ConnectionProblem | ServerProblem], None] = lambda _: None,
+    on_silence: Callable[[ApiError], None] = lambda _: None,
     silence: float | None = None,
 ) -> AsyncGenerator[WatchedObject]:
     """Every object that matches, then each change of them, for ever. Survives restarts of the server: objects that went
@@ -87,7 +87,7 @@ async def follow(
                     yield WatchedObject(change.object, gone=change.type == "DELETED")
         except Gone:
             await asyncio.sleep(RETRY_SECONDS)
-        except (ConnectionProblem, ServerProblem) as problem:
+        except PASSING as problem:
             if not silent_since:
                 silent_since = now()
             elif now() - silent_since > SILENCE_TIMEOUT_SECONDS:

@@ -85,8 +85,16 @@ async def test_an_authority_that_is_none_is_named_by_its_flag(tmp_path: Path, co
 
 def test_an_address_is_no_name() -> None:
     assert checked_address("::1") == "::1"
-    with pytest.raises(InputError, match="--address 'my-box' is not an IP address"):
-        checked_address("my-box")
+    for text in ("my-box", "fe80::1%eth0"):
+        with pytest.raises(InputError, match=f"--address {text!r} is not an IP address"):
+            checked_address(text)
+
+
+def test_a_name_that_the_api_server_takes_is_one() -> None:
+    assert node_name("gpu-1.lab") == "gpu-1.lab"
+    for text in ("a..b", "a-.b", "a.-b", "Gpu"):
+        with pytest.raises(InputError, match="is not a node name"):
+            node_name(text)
 
 
 def test_one_process_at_a_time_runs_a_node_on_a_directory(tmp_path: Path) -> None:

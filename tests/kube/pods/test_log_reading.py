@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shunter.cli.options.log_options import LogOptions, attempts
 from shunter.errors import InputError
 from shunter.kube.client import Client
-from shunter.kube.errors import ConnectionProblem
+from shunter.kube.errors import ApiError, ConnectionProblem, Status, from_status
 from shunter.kube.pods import log_reading
 from shunter.kube.pods.log_reading import LogPart, LogPosition, followed_lines
 from shunter.kube.transport import Response
@@ -20,10 +20,14 @@ from shunter.kube.transport import Response
 POD = {"metadata": {"name": "p", "namespace": "n"}}
 
 
+LOST = ConnectionProblem("reset")
+
+
 class CutLog:
     """A server of one log, whose connection is lost after each of `cuts` lines. Of `sinceTime` it takes the seconds."""
 
-    def __init__(self, log: list[tuple[str, str]], cuts: list[int]) -> None:
+    def __init__(self, log: list[tuple[str, str]], cuts: list[int], problem: ApiError) -> None:
+        self._problem = problem
         self._log = log
         self._cuts = cuts
         self.asked: list[dict[str, str]] = []
@@ -45,14 +49,16 @@ class CutLog:
             yield line.encode()
         if count < len(lines):
             yield lines[count][:7].encode()  # half a line
-            raise ConnectionProblem("reset")
+            raise self._problem
 
     async def close(self) -> None:
         return
 
 
-async def read(log: list[tuple[str, str]], cuts: list[int], part: LogPart) -> tuple[list[str], list[dict[str, str]]]:
-    server = CutLog(log, cuts)
+async def read(
+    log: list[tuple[str, str]], cuts: list[int], part: LogPart, problem: ApiError = LOST
+) -> tuple[list[str], list[dict[str, str]]]:
+    server = CutLog(log, cuts, problem)
     return [line async for line in followed_lines(Client(server), POD, "c", part)], server.asked
 
 
@@ -89,6 +95,12 @@ async def test_times_are_shown_only_when_asked_for() -> None:
 async def test_after_a_lost_connection_a_tail_is_not_asked_for_again() -> None:
     _, asked = await read([(moment(0), "a"), (moment(1), "b")], [1], LogPart(tail_lines=2))
     assert [("tailLines" in params, params.get("sinceTime")) for params in asked] == [(True, None), (False, moment(0))]
+
+
+async def test_a_log_goes_on_after_a_server_that_was_busy() -> None:
+    busy = from_status(Status(code=429, message="too many requests"))
+    lines, _ = await read([(moment(0), "a"), (moment(1), "b")], [1], LogPart(), busy)
+    assert lines == ["a", "b"]
 
 
 def test_options_become_what_a_server_is_asked_for() -> None:

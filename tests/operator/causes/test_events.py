@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shunter.api.meta import Json
-from shunter.operator.causes.events import LONG_AGO, event_count, event_time
+from shunter.api.meta import EPOCH, Json
+from shunter.operator.causes.events import event_count, event_time
 
 
 def at(hour: int) -> str:
@@ -30,7 +30,7 @@ def test_an_event_counts_at_its_last_time(event: Json, hour: int) -> None:
 
 
 def test_an_event_without_any_time_is_old() -> None:
-    assert event_time({}) == event_time({"lastTimestamp": None, "metadata": {}}) == LONG_AGO
+    assert event_time({}) == event_time({"lastTimestamp": None, "metadata": {}}) == EPOCH
 
 
 @pytest.mark.parametrize(

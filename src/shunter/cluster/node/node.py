@@ -54,7 +54,7 @@ from shunter.errors import EnvironmentProblem
 from shunter.kube.cache.informer import Informer
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Note
-from shunter.kube.errors import ConnectionProblem, ServerProblem
+from shunter.kube.errors import PASSING
 from shunter.kube.events import EventRecorder
 
 __all__ = ["Node", "teardown"]
@@ -369,7 +369,7 @@ class Node:
         while True:
             try:
                 return await register(self._client, description)
-            except (ConnectionProblem, ServerProblem) as error:
+            except PASSING as error:
                 log.warning("Node %s could not be registered yet: %s", self._name, error.message)
                 await asyncio.sleep(_REGISTRATION_RETRY_SECONDS)
 

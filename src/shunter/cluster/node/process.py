@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import ipaddress
 import os
-import re
 import shutil
 import signal
 import socket
@@ -22,6 +20,8 @@ from fractions import Fraction
 from logging import getLogger
 from pathlib import Path
 
+from shunter.api.formats import cidr
+from shunter.api.names import subdomain_faults
 from shunter.api.resources import CONFIG_MAPS
 from shunter.cancelling import cancelled
 from shunter.cluster.node.content.images import load_images
@@ -38,7 +38,7 @@ from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.controllers.manager import Manager
-from shunter.kube.errors import ConnectionProblem, Forbidden, NotFound, ServerProblem
+from shunter.kube.errors import PASSING, Forbidden, NotFound
 from shunter.kube.kubeconfig import Connection
 from shunter.kube.logs import set_up
 from shunter.kube.tls.certificates import KeyPair, issue, new_authority
@@ -46,7 +46,6 @@ from shunter.kube.tls.certificates import KeyPair, issue, new_authority
 log = getLogger(__name__)
 
 COMPONENT = "shunter-node"
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _SERVING_DAYS = 3650
 _RETRY_SECONDS = 1.0
 _LOCK = "lock"
@@ -177,7 +176,7 @@ def remove_files(state_dir: Path) -> None:
 def node_name(wanted: str) -> str:
     """The name given, else this machine's host name in lower case, as kubelet does it. Raises InputError."""
     name = wanted or socket.gethostname().lower()
-    if not _NAME.fullmatch(name) or len(name) > 253:
+    if subdomain_faults(name):
         raise InputError(f"{name!r} is not a node name.", "Give one of lower case letters, digits, `-` and `.` with --name.")
     return name
 
@@ -216,10 +215,10 @@ def own_address(api_server: HostPort) -> str:
 
 def checked_address(text: str) -> str:
     """An address that was given. Raises InputError: a Node has no names for its server."""
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError as error:
-        raise InputError(f"--address {text!r} is not an IP address.", "Give one that the API server reaches.") from error
+    found = cidr.address(text)
+    if found is None:
+        raise InputError(f"--address {text!r} is not an IP address.", "Give one that the API server reaches.")
+    return str(found)
 
 
 def serving_certificate(directory: Path | None, name: str, address: str) -> KeyPair:
@@ -259,7 +258,7 @@ async def client_authority(client: Client, connection: Connection, file: Path | 
         except (Forbidden, NotFound) as error:
             log.info("Client certificates are checked with the kubeconfig's CA: %s", error.message)
             return connection.tls.ca
-        except (ConnectionProblem, ServerProblem) as error:
+        except PASSING as error:
             log.warning("Waiting for the API server: %s", error.message)
             await asyncio.sleep(_RETRY_SECONDS)
 

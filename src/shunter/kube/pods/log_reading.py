@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from shunter.api.meta import Json
 from shunter.kube.client import Client
-from shunter.kube.errors import BadRequest, ConnectionProblem, NotFound, ServerProblem
+from shunter.kube.errors import PASSING, BadRequest, NotFound
 from shunter.kube.pods.log_lines import text_lines
 from shunter.kube.pods.log_times import split_time, time_key
 
@@ -97,7 +97,7 @@ async def followed_lines(
             return
         except (NotFound, BadRequest):
             return
-        except (ConnectionProblem, ServerProblem):
+        except PASSING:
             await asyncio.sleep(RETRY_SECONDS)
 
 

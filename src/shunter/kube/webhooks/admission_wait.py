@@ -35,4 +35,4 @@ async def once_admitted(write: Callable[[], Awaitable[Answer]], report: Callable
 def may_pass(error: ApiError) -> bool:
     """Whether the server or a webhook is away for a moment. A 500 alone does not say so: it is what a kube-apiserver answers to a
     field of a wrong name or type in an apply."""
-    return isinstance(error, ConnectionProblem) or error.code in (502, 503, 504) or "failed calling webhook" in error.message
+    return isinstance(error, ConnectionProblem) or error.code in (429, 502, 503, 504) or "failed calling webhook" in error.message

@@ -17,7 +17,7 @@ import msgspec
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import Resource
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, ConnectionProblem, NotFound, ServerProblem, TooManyRequests
+from shunter.kube.errors import PASSING, ApiError, NotFound
 from shunter.kube.http.client import HttpClient
 from shunter.kube.http.connection import Origin
 from shunter.kube.tls.certificates import verifying
@@ -66,7 +66,7 @@ async def problem_through_api_server(client: Client, resource: Resource, body: J
         about_webhook = "failed calling webhook" in error.message
         if not about_webhook and any(words in error.message for words in _REFUSED_BY_OTHERS):
             return ""
-        if isinstance(error, ConnectionProblem | ServerProblem | TooManyRequests) and not about_webhook:
+        if isinstance(error, PASSING) and not about_webhook:
             raise
         return f"a dry run of a new {kind}: {error.message}"
     return f"a new {kind} is not given to the validating webhooks; are their configurations installed?"

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from shunter.api.meta import Json
+from shunter.api.meta import EPOCH, Json
 from shunter.operator.overview import moment
-
-LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def event_time(event: Json) -> datetime:
-    """When the event last occurred; LONG_AGO if it has no time."""
+    """When the event last occurred; EPOCH if it has no time."""
     series = event.get("series") or {}
     for text in (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), event.get("firstTimestamp")):
         if (occurred := moment(text)) is not None:
             return occurred
-    return moment(event.get("metadata", {}).get("creationTimestamp")) or LONG_AGO
+    return moment(event.get("metadata", {}).get("creationTimestamp")) or EPOCH
 
 
 def event_count(event: Json) -> int:

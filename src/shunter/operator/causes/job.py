@@ -11,11 +11,11 @@ from datetime import datetime
 
 from shunter.api.core import pod_has_ended
 from shunter.api.formats.counts import count
-from shunter.api.meta import Json, Struct
+from shunter.api.meta import EPOCH, Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_GROUP
 from shunter.operator.causes.blocked_pod import BlockedPod
-from shunter.operator.causes.events import LONG_AGO, event_time
+from shunter.operator.causes.events import event_time
 from shunter.operator.causes.peers import GROUP_REMEDY, is_torch_group, peers_succeeded, succeeded_ranks
 from shunter.operator.causes.pods import IMAGE_REASONS, NODE_REASONS, blocked_pods, crash_loops
 from shunter.operator.causes.queue import Position, queue_cause, queue_name
@@ -193,7 +193,7 @@ def _refused_children(job: Json, pods: Sequence[Json], evidence: Evidence) -> Ca
     if not _is_short_of_pods(job, pods, children):
         return None
     uids = {job["metadata"].get("uid"), *(child["metadata"].get("uid") for child in children)}
-    made = max((moment(pod["metadata"].get("creationTimestamp")) or LONG_AGO for pod in pods), default=LONG_AGO)
+    made = max((moment(pod["metadata"].get("creationTimestamp")) or EPOCH for pod in pods), default=EPOCH)
     about = [
         event
         for event in evidence.events

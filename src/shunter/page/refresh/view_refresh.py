@@ -15,7 +15,7 @@ from typing import Any
 
 from shunter.api.resources import Resource
 from shunter.kube.access import Request, allowed
-from shunter.kube.errors import ApiError, ConnectionProblem, Forbidden, NotFound, ServerProblem, Unauthorized
+from shunter.kube.errors import PASSING, ApiError, ConnectionProblem, Forbidden, NotFound, Unauthorized
 from shunter.kube.watching import follow, no_answer
 from shunter.page.refresh.freed_memory import return_freed_memory
 from shunter.page.refresh.hidden import Refused, hidden
@@ -171,7 +171,7 @@ class RefreshedView:
                 await asyncio.sleep(MISSING_KIND_SECONDS)
             except ApiError as problem:
                 self._broken(watch, scope, problem)
-                if not isinstance(problem, ConnectionProblem | ServerProblem):
+                if not isinstance(problem, PASSING):
                     await asyncio.sleep(RETRY_SECONDS)
             except Exception as error:
                 self._fails(scope, error)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
 
 from cluster.controllers.volumes.stored_claims import STANDARD, claim, volume
-from shunter.api.meta import Json, ObjectMeta
+from shunter.api.meta import Json
 from shunter.cluster.controllers.volumes.claim_plan import Observed, plan, volume_for
-from shunter.cluster.controllers.volumes.controller import default_class
 from shunter.cluster.controllers.volumes.views import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
     CLAIM_PROTECTION,
-    IS_DEFAULT_CLASS,
     SELECTED_NODE,
     StorageClass,
     Volume,
@@ -130,16 +127,6 @@ def test_a_claim_older_than_the_default_class_gets_it_unless_it_wants_none() -> 
     assert isinstance(patch, Patch)
     assert patch.patch == {"spec": {"storageClassName": "standard"}}
     assert plan(Observed(claim=claim(storageClassName=""), default_class="standard", directory="/v")).writes == ()
-
-
-def test_the_default_class_is_the_newest_that_is_marked() -> None:
-    def made(name: str, day: int, **annotations: str) -> StorageClass:
-        created = datetime(2026, 11, day, tzinfo=UTC)
-        return StorageClass(metadata=ObjectMeta(name=name, creation_timestamp=created, annotations=annotations))
-
-    marked = {IS_DEFAULT_CLASS: "true"}
-    assert default_class([made("new", 21, **marked), made("other", 22), made("old", 20, **marked)]) == "new"
-    assert default_class([]) == ""
 
 
 def test_a_claim_without_class_and_volume_says_so() -> None:

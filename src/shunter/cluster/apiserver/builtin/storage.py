@@ -10,12 +10,14 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+import msgspec
+
 from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from shunter.api.formats.quantity import parse
-from shunter.api.meta import Json, annotations_of, rfc3339
+from shunter.api.meta import Json, ObjectMeta, annotations_of, rfc3339
 from shunter.api.names import label_key_faults, subdomain_faults
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
-from shunter.api.scheduling.storage_classes import BETA_CLASS, class_of
+from shunter.api.scheduling.storage_classes import BETA_CLASS, class_of, default_class
 from shunter.cluster.apiserver.builtin.pod.placement_rules import node_selector_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources
 from shunter.cluster.apiserver.builtin.rules.claims import VOLUME_MODES, access_mode_errors, claim_spec_errors
@@ -85,19 +87,12 @@ def _admit_claim(claim: Json, old: Json | None, objects: Objects) -> None:
     if old is not None:
         return
     _protect(claim, "kubernetes.io/pvc-protection")
-    if class_of(claim) is None and (name := _default_class_name(objects)):
+    if class_of(claim) is None and (name := default_class(_metadata(one) for one in objects.all(STORAGE_CLASSES))):
         claim["spec"]["storageClassName"] = name
 
 
-def _default_class_name(objects: Objects) -> str:
-    """The newest of the classes that are marked as default; empty when there is none."""
-    marked = [
-        one["metadata"]
-        for one in objects.all(STORAGE_CLASSES)
-        if annotations_of(one).get("storageclass.kubernetes.io/is-default-class") == "true"
-    ]
-    newest = sorted(marked, key=lambda metadata: (metadata["creationTimestamp"], metadata["name"]), reverse=True)
-    return str(newest[0]["name"]) if newest else ""
+def _metadata(obj: Json) -> ObjectMeta:
+    return msgspec.convert(obj["metadata"], ObjectMeta)
 
 
 def _protect(obj: Json, finalizer: str) -> None:

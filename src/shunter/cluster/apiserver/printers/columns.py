@@ -139,11 +139,13 @@ NAME = Shown(NAME_COLUMN, lambda document, now: name_of(document))
 AGE = Shown(AGE_COLUMN, age)
 
 
-def name_or_default(annotation: str) -> Shown:
-    """The name, with `(default)` behind it where the annotation says `true`."""
+def name_or_default(*annotations: str) -> Shown:
+    """The name, with `(default)` behind it where one of the annotations says `true`."""
     return Shown(
         NAME_COLUMN,
-        lambda document, now: name_of(document) + (" (default)" if annotations_of(document).get(annotation) == "true" else ""),
+        lambda document, now: (
+            name_of(document) + (" (default)" if "true" in map(annotations_of(document).get, annotations) else "")
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.api.scheduling.storage_classes import class_of
+from shunter.api.scheduling.storage_classes import DEFAULT_MARKS, class_of
 from shunter.cluster.apiserver.printers.columns import (
     AGE,
     NAME,
@@ -68,7 +68,7 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         wide("VolumeMode", "spec.volumeMode", "<unset>"),
     ),
     ("storage.k8s.io", "StorageClass"): printer(
-        name_or_default("storageclass.kubernetes.io/is-default-class"),
+        name_or_default(*DEFAULT_MARKS),
         text("Provisioner", "provisioner"),
         text("ReclaimPolicy", "reclaimPolicy", "Delete"),
         text("VolumeBindingMode", "volumeBindingMode", "Immediate"),

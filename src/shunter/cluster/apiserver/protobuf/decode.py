@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from shunter.api.meta import Json, rfc3339, rfc3339_micro
+from shunter.api.meta import EPOCH, Json, rfc3339, rfc3339_micro
 from shunter.cluster.apiserver.protobuf.tables import META, Field, fields, message_of
 from shunter.cluster.apiserver.protobuf.wire import Value, fields_of, malformed, signed, varint
 from shunter.cluster.apiserver.status import bad_request
@@ -22,7 +22,6 @@ from shunter.cluster.apiserver.status import bad_request
 MAGIC = b"k8s\0"
 
 _CRD = "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ABSENT: Any = object()
 
 
@@ -111,7 +110,7 @@ def _micro_time(data: bytes) -> Any:
 def _moment(data: bytes) -> datetime:
     parts = dict(fields_of(data))
     seconds, nanoseconds = signed(_int(parts.get(1, 0))), signed(_int(parts.get(2, 0)))
-    return _EPOCH + timedelta(seconds=seconds, microseconds=nanoseconds // 1000)
+    return EPOCH + timedelta(seconds=seconds, microseconds=nanoseconds // 1000)
 
 
 def _quantity(data: bytes) -> str:

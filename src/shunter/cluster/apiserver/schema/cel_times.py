@@ -11,17 +11,17 @@ import base64
 import binascii
 import functools
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shunter.api.late_patterns import late_pattern
+from shunter.api.meta import EPOCH
 from shunter.cluster.apiserver.schema.formats import duration
 
 if TYPE_CHECKING:
     from cel_expr_python import cel as library
 
 _TIME = late_pattern(r"([0-9-]{10}T[0-9:]{8})(?:\.([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})")
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _SECOND = timedelta(seconds=1)
 _BILLION = 10**9
 
@@ -32,7 +32,7 @@ def time_of(text: str) -> Any:
     if found is None:
         raise ValueError(f"{text!r} is not a time in RFC 3339")
     moment = datetime.fromisoformat(found[1] + found[3])
-    return _timestamp()(seconds=(moment - _EPOCH) // _SECOND, nanos=int((found[2] or "")[:9].ljust(9, "0")))
+    return _timestamp()(seconds=(moment - EPOCH) // _SECOND, nanos=int((found[2] or "")[:9].ljust(9, "0")))
 
 
 def _date_of(text: str) -> Any:
@@ -73,7 +73,7 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 def passed(value: Any) -> Any:
     """What a function returns to the library: times as it takes them, all else as it is."""
     if type(value) is datetime:
-        return _timestamp()(seconds=(value - _EPOCH) // _SECOND, nanos=value.microsecond * 1000)
+        return _timestamp()(seconds=(value - EPOCH) // _SECOND, nanos=value.microsecond * 1000)
     if type(value) is timedelta:
         return _length(value // timedelta(microseconds=1) * 1000)
     return value

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from shunter.api.batch import CronJob, CronJobStatus, Job
 from shunter.api.formats import cron
-from shunter.api.meta import Json, as_json
+from shunter.api.meta import EPOCH, Json, as_json
 from shunter.api.resources import CRON_JOBS, JOBS
 from shunter.cluster.controllers.cronjob.times import due, seconds_to_next
 from shunter.cluster.controllers.workloads.claiming import Owner
@@ -18,7 +18,6 @@ from shunter.cluster.controllers.workloads.pods import note
 from shunter.kube.controllers.plan import NOTHING, Create, Delete, Failure, Note, Plan, Ref, StatusWrite, Write
 
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,7 +192,7 @@ def _deletion(owner: Owner, job: Job) -> Delete:
 
 
 def _age(job: Job) -> tuple[bool, datetime, str]:
-    return job.status.start_time is None, job.status.start_time or _EPOCH, job.metadata.name
+    return job.status.start_time is None, job.status.start_time or EPOCH, job.metadata.name
 
 
 def _reference(job: Job) -> Json:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 
 from shunter.api.apps import ControllerRevision, DaemonSet, DaemonSetStatus, status_json
 from shunter.api.core import Node
+from shunter.api.meta import EPOCH
 from shunter.api.resources import CONTROLLER_REVISIONS, DAEMON_SETS, PODS
 from shunter.cluster.controllers.daemonset import rolling
 from shunter.cluster.controllers.daemonset.history import history, superfluous
@@ -25,7 +26,6 @@ from shunter.cluster.controllers.workloads.pods import (
 )
 from shunter.kube.controllers.plan import Note, Plan, StatusWrite, Write
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _Places = Mapping[str, Place]
 _PodsByNode = Mapping[str, Sequence[DaemonPod]]
 
@@ -148,7 +148,7 @@ def _by_node(pods: Sequence[DaemonPod]) -> dict[str, list[DaemonPod]]:
 
 def _seniority(pod: DaemonPod) -> tuple[bool, datetime, str]:
     """Pods that have a node come first, then older ones."""
-    return not pod.spec.node_name, pod.metadata.creation_timestamp or _EPOCH, pod.metadata.name
+    return not pod.spec.node_name, pod.metadata.creation_timestamp or EPOCH, pod.metadata.name
 
 
 def _status(observed: Observed, places: _Places, pods: _PodsByNode, hash: str, now: datetime) -> DaemonSetStatus:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from shunter.api.apps import Deployment, ReplicaSet
 from shunter.api.formats.digits import whole_number
-from shunter.api.meta import LAST_APPLIED, Json, ObjectMeta
+from shunter.api.meta import EPOCH, LAST_APPLIED, Json, ObjectMeta
 from shunter.cluster.controllers.deployment.bounds import max_surge
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -27,7 +27,6 @@ _NOT_COPIED = (
 _MOST_HISTORY = 2000
 """Characters of the annotation with earlier revisions."""
 NO_LIMIT = 2**31 - 1
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Versions(NamedTuple):
@@ -62,7 +61,7 @@ def active(replica_sets: Iterable[ReplicaSet]) -> tuple[ReplicaSet, ...]:
 
 def by_creation(replica_set: ReplicaSet) -> tuple[datetime, str]:
     """A sort key: the oldest first, those of the same second by name."""
-    return replica_set.metadata.creation_timestamp or _EPOCH, replica_set.metadata.name
+    return replica_set.metadata.creation_timestamp or EPOCH, replica_set.metadata.name
 
 
 def without_hash(template: Json) -> Json:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
 from shunter.api.core import Pod
+from shunter.api.meta import EPOCH
 from shunter.cluster.controllers.job.backoff import Finish, delay, index_delay
 from shunter.cluster.controllers.job.indexes import Indexes
 from shunter.cluster.controllers.job.pods import completion_index, is_terminating, replaces_only_failed
@@ -15,8 +16,6 @@ from shunter.cluster.controllers.job.tally import Tally
 
 MOST_AT_ONCE = 500
 """Pods created or deleted by one plan: a big Job must not keep others waiting."""
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class ReplicaChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +109,7 @@ def _progress(pod: Pod) -> tuple[object, ...]:
         pod.spec.node_name != "",
         {"Pending": 0, "": 0, "Unknown": 1, "Running": 2}.get(pod.status.phase, 0),
         pod.is_ready,
-        -(ready_since or _EPOCH).timestamp() if pod.is_ready else 0,
+        -(ready_since or EPOCH).timestamp() if pod.is_ready else 0,
         -restarts,
-        -(pod.metadata.creation_timestamp or _EPOCH).timestamp(),
+        -(pod.metadata.creation_timestamp or EPOCH).timestamp(),
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from shunter.api.core import Node
-from shunter.api.meta import Json, condition_of, rfc3339
+from shunter.api.meta import EPOCH, Json, condition_of, rfc3339
 from shunter.api.resources import PODS
 from shunter.api.scheduling.pod_requests import Amounts, requested
 from shunter.cluster.controllers.scheduler import claims, fit
@@ -18,8 +18,6 @@ from shunter.cluster.controllers.scheduler.fit import NodeMismatch
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.scheduler.resources import available, take
 from shunter.kube.controllers.plan import NOTHING, Create, Note, Patch, Plan, Ref
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Queued(NamedTuple):
@@ -100,7 +98,7 @@ def _placed(observed: Observed, node: Node) -> Plan:
 def turn(pod: SchedulablePod) -> tuple[int, datetime, str, str]:
     """Sorts pods into the line: higher priority first, then older."""
     metadata = pod.metadata
-    return -pod.spec.priority, metadata.creation_timestamp or _EPOCH, metadata.namespace, metadata.name
+    return -pod.spec.priority, metadata.creation_timestamp or EPOCH, metadata.namespace, metadata.name
 
 
 def _ordered(observed: Observed) -> list[Node]:

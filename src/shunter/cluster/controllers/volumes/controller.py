@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from logging import getLogger
 from pathlib import Path
 
 from shunter.api.core import Pod
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from shunter.api.scheduling.storage_classes import IS_DEFAULT, default_class
 from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.volumes import claim_plan, volume_plan
 from shunter.cluster.controllers.volumes.directories import DirectoryRemover
 from shunter.cluster.controllers.volumes.views import (
-    IS_DEFAULT_CLASS,
     WAIT_FOR_CONSUMER,
     Claim,
     StorageClass,
@@ -34,7 +33,6 @@ UNBOUND = "unbound"
 BY_CLAIM = "claim"
 RETRY_SECONDS = 1.0
 STANDARD = "standard"
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def register(manager: Manager, client: Client, *, directory: Path | None, strict: bool) -> None:
@@ -57,7 +55,7 @@ def register(manager: Manager, client: Client, *, directory: Path | None, strict
             claim=claim,
             volumes=(named, *found) if named is not None else found,
             storage_class=classes.store.get(Key("", claim.storage_class)) if claim.storage_class else None,
-            default_class=default_class(classes.store.list()),
+            default_class=default_class(one.metadata for one in classes.store.list()),
             in_use=any(pod.spec.node_name for pod in pods.store.by_index(BY_CLAIM, str(key))),
             directory=str(directory or ""),
             strict=strict,
@@ -132,13 +130,6 @@ def volumes_of(claim: Claim, volumes: Store[Volume]) -> Iterable[Key]:
     return [Key("", name) for name in named | {one.metadata.name for one in volumes.by_index(BY_CLAIM, str(key_of(claim)))}]
 
 
-def default_class(classes: Iterable[StorageClass]) -> str:
-    """The newest of the classes that are marked as default; empty when there is none."""
-    marked = [one.metadata for one in classes if one.metadata.annotations.get(IS_DEFAULT_CLASS) == "true"]
-    newest = sorted(marked, key=lambda metadata: (metadata.creation_timestamp or _LONG_AGO, metadata.name), reverse=True)
-    return newest[0].name if newest else ""
-
-
 class StandardClass:
     """Makes the default class once a start, if it is not there."""
 
@@ -156,7 +147,7 @@ class StandardClass:
         body = {
             "apiVersion": STORAGE_CLASSES.api_version,
             "kind": STORAGE_CLASSES.kind,
-            "metadata": {"name": STANDARD, "annotations": {IS_DEFAULT_CLASS: "true"}},
+            "metadata": {"name": STANDARD, "annotations": {IS_DEFAULT: "true"}},
             "provisioner": PROVISIONER,
             "reclaimPolicy": "Delete",
             "volumeBindingMode": WAIT_FOR_CONSUMER,

@@ -10,7 +10,6 @@ from shunter.api.scheduling.storage_classes import class_named
 from shunter.api.selectors import LabelSelector
 from shunter.cluster.local_path import is_provisioned
 
-IS_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Annotation of a claim: the scheduler has chosen a node for its first pod, and none of the volumes there, so one may be made."""

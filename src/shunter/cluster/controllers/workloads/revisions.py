@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from shunter.api.apps import ControllerRevision
-from shunter.api.meta import Json
+from shunter.api.meta import EPOCH, Json
 from shunter.api.resources import CONTROLLER_REVISIONS
 from shunter.cluster.controllers.workloads.claiming import Owner
 from shunter.kube.controllers.plan import Create, Patch, Ref
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def data_of(template: Json) -> Json:
@@ -31,7 +29,7 @@ def ordered(revisions: Iterable[ControllerRevision]) -> tuple[ControllerRevision
     """From the oldest to the newest."""
 
     def age(one: ControllerRevision) -> tuple[int, datetime, str]:
-        return one.revision, one.metadata.creation_timestamp or _EPOCH, one.metadata.name
+        return one.revision, one.metadata.creation_timestamp or EPOCH, one.metadata.name
 
     return tuple(sorted(revisions, key=age))
 

@@ -15,7 +15,7 @@ from shunter.cluster.node.pod.assigned_pod import AssignedPod
 from shunter.cluster.node.pod.status import OWNED_CONDITIONS
 from shunter.kube.cache.store import revision
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, Conflict, ConnectionProblem, NotFound, ServerProblem
+from shunter.kube.errors import PASSING, ApiError, Conflict, NotFound
 from shunter.kube.merge_patch import difference
 
 log = getLogger(__name__)
@@ -117,7 +117,7 @@ class StatusWriter:
                 if isinstance(error, Conflict) and await self._is_replaced(pod):
                     return
                 # A refusal may be of this moment, too: credentials are renewed, a server asks for patience.
-                if not isinstance(error, ConnectionProblem | ServerProblem):
+                if not isinstance(error, PASSING):
                     where = f"{pod.metadata.namespace}/{pod.metadata.name}"
                     log.warning("The status of pod %s was refused, trying again: %s", where, error.message)
                 self._wanted.setdefault(pod.uid, status)

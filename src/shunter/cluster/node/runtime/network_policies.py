@@ -17,7 +17,7 @@ from shunter.kube.access import Request, allowed, listed
 from shunter.kube.cache.informer import Informer
 from shunter.kube.client import Client
 from shunter.kube.controllers.plan import Note, Ref
-from shunter.kube.errors import ConnectionProblem, ServerProblem
+from shunter.kube.errors import PASSING
 from shunter.kube.events import EventRecorder
 
 log = getLogger(__name__)
@@ -84,7 +84,7 @@ class NetworkPolicies:
         while True:
             try:
                 return [request for request, is_allowed in (await allowed(self._client, _NEEDED)).items() if not is_allowed]
-            except (ConnectionProblem, ServerProblem) as error:
+            except PASSING as error:
                 log.warning("Whether NetworkPolicies may be read is not known yet: %s", error.message)
                 await asyncio.sleep(_RETRY_SECONDS)
 

@@ -15,7 +15,6 @@ from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.operator.causes.events import event_time
-from shunter.operator.overview import moment
 
 _XID = re.compile(r"\bX[Ii][Dd]\s*(?:\([^)]*\))?\s*:?\s*(\d{1,3})\b")
 HARDWARE = {
@@ -67,7 +66,6 @@ def _verdict(case: Case, event: Json, number: int, known: str, on_node: list[Jso
         if is_hardware
         else "Find the kernel: with CUDA_LAUNCH_BLOCKING=1 the traceback names it. The GPU is probably fine."
     )
-    at = moment(event.get("lastTimestamp"))
     return Verdict(
         id="T12",
         title="GPU ERROR",
@@ -75,7 +73,7 @@ def _verdict(case: Case, event: Json, number: int, known: str, on_node: list[Jso
         confidence=confidence,
         ranks=ranks,
         pods=tuple(pods),
-        evidence=(Excerpt(source="node", text=str(event.get("message", "")).strip(), at=at.isoformat() if at else ""),),
+        evidence=(Excerpt(source="node", text=str(event.get("message", "")).strip(), at=event_time(event).isoformat()),),
         remedy=remedy,
     )
 

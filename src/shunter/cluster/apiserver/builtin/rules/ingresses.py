@@ -5,9 +5,8 @@ Source: k8s.io/kubernetes 1.36 `apis/networking/validation`.
 
 from __future__ import annotations
 
-import ipaddress
-
 from shunter.api.field_errors import FieldError, forbidden, invalid, required
+from shunter.api.formats import cidr
 from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_faults, path_segment_faults, port_faults, port_name_faults, subdomain_faults, wildcard_faults
 from shunter.cluster.apiserver.field_rules import address_errors, changed, faults, one_of, prefixed_path_errors, unsupported
@@ -88,17 +87,9 @@ def _parameter_errors(parameters: Json | None) -> list[FieldError]:
 def _host_errors(field: str, host: str, *, may_be_address: bool) -> list[FieldError]:
     if not host:
         return []
-    if not may_be_address and _is_address(host):
+    if not may_be_address and cidr.address(host) is not None:
         return [invalid(field, host, "must be a DNS name, not an IP address")]
     return faults(field, host, wildcard_faults(host) if "*" in host else subdomain_faults(host))
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _path_list_errors(http: Json | None, field: str) -> list[FieldError]:
