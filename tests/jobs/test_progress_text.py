@@ -6,12 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from job_evidence import v1_job
 from shunter.cli.jobs import table_of
+from shunter.cli.output.job_screen import job_lines
 from shunter.jobs.evidence import JobCause
+from shunter.jobs.job_view import JobView
 from shunter.jobs.listing import Row
 from shunter.jobs.progress_text import ProgressCells, cells, lines, stop_position
-from shunter.operator.overview import Overview
+from shunter.operator.overview import Overview, overview
 from shunter.operator.training_progress import Checkpoint, Progress
+from shunter.page.views.jobs import progress_of
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 JUST_NOW = NOON - timedelta(seconds=3)
@@ -57,6 +61,24 @@ def test_what_was_read_in_a_log_says_so() -> None:
     progress, warning = lines(found, [], NOON, is_running=True)
     assert progress == "  Progress step 7, loss 0.5, read in its log, written 15m ago"
     assert "has not written of its progress to its log for 15 minutes: it may hang, or it may write" in warning
+
+
+EPOCHS = {
+    "epochs alone": (Progress(JUST_NOW, epoch=3), "epoch 3"),
+    "steps of an epoch": (Progress(JUST_NOW, step=7, steps=90, epoch=2), "step 7/90 of epoch 2"),
+}
+
+
+@pytest.mark.parametrize(("found", "text"), EPOCHS.values(), ids=EPOCHS)
+def test_epochs_are_shown_wherever_progress_is(found: Progress, text: str) -> None:
+    """The list said epoch 3, describe and the page nothing, and top step epoch 3."""
+    assert cells(found, NOON, is_running=True).step == text.removeprefix("step ")
+    assert next(lines(found, [], NOON, is_running=True)) == f"  Progress {text}, reported 3s ago"
+    view = JobView(overview(v1_job(1)), None, found, [], [], [], {}, ())
+    assert job_lines(view, "", 80, 20, NOON)[0].plain.split("  ")[1].startswith(f"{text}, age")
+    sent = progress_of(found)
+    assert sent is not None
+    assert sent.epoch == found.epoch
 
 
 def test_a_job_that_does_not_run_is_not_warned_of() -> None:

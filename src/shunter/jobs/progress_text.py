@@ -41,7 +41,7 @@ def cells(found: Progress | None, now: datetime, *, is_running: bool) -> Progres
 
 def lines(found: Progress, pods: Sequence[Json], now: datetime, *, is_running: bool) -> Iterator[str]:
     """The lines of `describe`: the progress, the newest checkpoint, and warnings about work that a running job may lose."""
-    parts = [f"step {_step(found)}"] if found.step is not None else []
+    parts = [position] if (position := position_text(found)) else []
     parts += [f"{found.percentage} %"] if found.percentage is not None else []
     parts += [f"loss {found.loss:.6g}"] if found.loss is not None else []
     remaining = found.remaining(now) if is_running else None
@@ -73,13 +73,17 @@ def stop_position(found: Progress | None) -> str:
     return f"stopped after step {found.step}; step {saved} is saved, so {lost} will be repeated"
 
 
+def position_text(found: Progress) -> str:
+    """`step 120/300`, `step 7 of epoch 2`, `epoch 3`; empty if the program says neither."""
+    epoch = "" if found.epoch is None else f"epoch {found.epoch:g}"
+    if found.step is None:
+        return epoch
+    of = f"/{found.steps}" if found.steps is not None else ""
+    return f"step {found.step}{of}{epoch and f' of {epoch}'}"
+
+
 def _step(found: Progress) -> str:
-    if found.step is not None:
-        of = f"/{found.steps}" if found.steps is not None else ""
-        return f"{found.step}{of}" if found.epoch is None else f"{found.step}{of} of epoch {found.epoch:g}"
-    if found.epoch is not None:
-        return f"epoch {found.epoch:g}"
-    return f"{found.percentage}%" if found.percentage is not None else ""
+    return position_text(found).removeprefix("step ") or (f"{found.percentage}%" if found.percentage is not None else "")
 
 
 def _checkpoint(found: Checkpoint | None, now: datetime) -> str:

@@ -15,8 +15,8 @@ from shunter.launch.options import LaunchOptions
 
 
 async def require_claims(client: Client, namespace: str, options: LaunchOptions) -> None:
-    """InputError for the first claim of the options that is missing, cannot be mounted by all nodes, or is for checkpoints and can
-    only be read."""
+    """InputError for the first claim of the options that is missing, cannot be mounted by all nodes, or is for checkpoints
+    and can only be read."""
     claims = [("--volume", volume.claim, volume.read_only) for volume in options.volumes]
     if options.checkpoints is not None and options.checkpoints.claim:
         claims.append(("--checkpoints", options.checkpoints.claim, False))

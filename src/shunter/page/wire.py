@@ -85,6 +85,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
     step: int | None = None
     steps: int | None = None
+    epoch: float | None = None
+    """That of the step, or alone if the program counts no steps."""
     percentage: int | None = None
     """As reported; else that of the steps, rounded down."""
     ends: float = 0

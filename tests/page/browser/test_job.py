@@ -385,6 +385,17 @@ def test_a_curve_has_round_numbers_on_its_axes(look: Look) -> None:
     assert found[2:] == [[-2, 0, 2], [5, 5.00005, 5.0001], [0, 500_000_000, 1_000_000_000], 10, 20, None]
 
 
+def test_where_a_training_is_has_its_epoch(look: Look) -> None:
+    """A job that counts only epochs had no progress in the list."""
+    found = look(BERT).page.evaluate(
+        """async () => {
+          const { progressText } = await import("/assets/js/format.js");
+          return [{ epoch: 3 }, { step: 7, epoch: 0.5 }, { step: 1220, steps: 3000, percentage: 40 }, {}].map((one) => progressText(one, 0, true));
+        }"""
+    )
+    assert found == ["epoch 3", "step 7 of epoch 0.5", "40 %", ""]
+
+
 def test_the_strip_has_one_tab_stop_and_arrows_move_in_it(look: Look) -> None:
     page = look(BERT).page
     strip = page.get_by_role("listbox")

@@ -52,7 +52,8 @@ def job_lines(view: JobView, metric: str, width: int, height: int, now: datetime
 def _heading(view: JobView, now: datetime) -> Iterator[Text]:
     row = view.row
     progress = cells(view.progress, now, is_running=row.is_running)
-    parts = [f"step {progress.step}"] if progress.step else []
+    counts_steps = view.progress is not None and view.progress.step is not None
+    parts = [f"step {progress.step}" if counts_steps else progress.step] if progress.step else []
     parts += [f"{progress.remaining} left"] if progress.remaining else []
     ran = f"age {age(row.created, now)}" if row.ran is None else f"ran {duration(row.ran)}"
     yield Text.assemble(

@@ -303,6 +303,7 @@ def progress_of(found: Progress | None) -> wire.Progress | None:
     return wire.Progress(
         step=found.step,
         steps=found.steps,
+        epoch=found.epoch,
         percentage=found.percentage if found.percentage is not None else _percentage(found),
         ends=found.ends.timestamp() if found.ends else 0,
         loss=found.loss if found.loss is not None and isfinite(found.loss) else None,

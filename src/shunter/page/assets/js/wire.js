@@ -28,6 +28,7 @@
  * @typedef {object} Progress
  * @property {number} [step]
  * @property {number} [steps]
+ * @property {number} [epoch]
  * @property {number} [percentage]
  * @property {number} [ends]
  * @property {number} [loss]
