@@ -84,3 +84,14 @@ def test_a_long_line_that_speaks_of_v1_is_cut_as_all_lines_are() -> None:
     command = f"kubectl get -n {'a' * 100} pytorchjobs"
     [found] = references(command, ())
     assert found.message.startswith(f"`{excerpt(command)}`")
+
+
+def test_a_credential_is_not_shown_even_where_the_text_is_cut_within_it() -> None:
+    secret = "s3cr3t" * 20
+    assert excerpt(f"{'x' * 60} --password {secret}") == f"{'x' * 60} --password ***"
+    [message] = [
+        one.message
+        for one in converted(shell(f"train --token {secret} --rank ${{HOSTNAME##*-}}")).findings
+        if one.topic.id == "HOST009"
+    ]
+    assert "s3cr3t" not in message

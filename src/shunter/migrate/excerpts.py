@@ -1,6 +1,9 @@
-"""How much of a user's text findings show."""
+"""How much of a user's text findings show: its beginning, and no credentials. More people read findings than may read
+the job."""
 
 from __future__ import annotations
+
+from shunter.api.secrets.masking import masked
 
 LINE = 90
 """Characters of a line or a command."""
@@ -11,12 +14,15 @@ _CUT = " ... "
 
 
 def excerpt(text: str, longest: int = LINE) -> str:
-    """The text, or its beginning where it is longer."""
+    """The text without credentials, or its beginning where it is longer."""
+    text = masked(text, ())  # before it is cut: half of one would not be recognized
     return text if len(text) <= longest else f"{text[:longest]} ..."
 
 
 def command_excerpt(text: str) -> str:
-    """The command, or its beginning and its end where it is longer: a script's name stands behind its directories."""
+    """The command without credentials, or its beginning and its end where it is longer: a script's name stands behind its
+    directories."""
+    text = masked(text, ())
     if len(text) <= LINE:
         return text
     half = (LINE - len(_CUT)) // 2

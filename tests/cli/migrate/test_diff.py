@@ -41,3 +41,14 @@ def test_a_trainjob_of_others_is_shown_beside_the_original(tmp_path: Path) -> No
     assert refuted.returncode == 3
     assert "fails PyTorchJob bert: objects; pods does not hold" in refuted.stdout
     assert "blocking PROOF001 Master 0: env WORLD_SIZE of container node is '4' in v1 and nothing in v2." in refuted.stderr
+
+
+@pytest.mark.parametrize("form", [["--full"], ["-o", "json"]], ids=["table", "json"])
+def test_diff_shows_no_credentials(form: list[str]) -> None:
+    command = "curl -H 'Authorization: Bearer abcdef123456' x; python train.py --api-key tiny1 --rank ${HOSTNAME##*-}"
+    env = "env: [{name: DB_PASSWORD, value: pw19}, {name: HF_TOKEN, value: hf_abcdefghijk}]"
+    given = JOB.replace("command: [python, train.py]", f'command: [bash, -c, "{command}"]\n            {env}')
+    assert "pw19" in given
+    done = migrate("diff", "-f", "-", *form, given=given)
+    assert "HOST009" in done.stdout
+    assert not [secret for secret in ("pw19", "tiny1", "hf_abc", "abcdef123") if secret in done.stdout + done.stderr]

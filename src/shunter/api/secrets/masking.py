@@ -75,6 +75,15 @@ def masked_value(value: str, secrets: Collection[str]) -> str:
     return HIDDEN if value in secrets else masked(value, secrets)
 
 
+def masked_values(value: Any, secrets: Collection[str]) -> Any:
+    """A copy of an object, or of a part of one, in which each text is masked as `masked_value` does; keys are kept."""
+    if isinstance(value, dict):
+        return {key: masked_values(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [masked_values(item, secrets) for item in value]
+    return masked_value(value, secrets) if isinstance(value, str) else value
+
+
 def masked_log(text: str, secrets: Collection[str]) -> str:
     """Lines of a log, or a command line, without credentials; also masks `token: value`."""
     return _without_named(_without_forms(text, secrets), _LABELS)

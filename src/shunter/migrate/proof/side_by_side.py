@@ -1,13 +1,15 @@
-"""Both sides of a comparison as rows, for people and programs; equal pods of a role are grouped."""
+"""Both sides of a comparison as rows, for people and programs; equal pods of a role are grouped. More people read them than may
+read the job, so credentials are masked."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
+from shunter.api.secrets.masking import credentials, masked_values
 from shunter.migrate.pods.differences import Difference, Matched
 from shunter.migrate.pods.facts import Place
 from shunter.migrate.proof.comparison import Comparison
@@ -45,6 +47,8 @@ def blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
         rows = tuple(_rows(facts, by_pair.get(pair.mark, []), full=full))
         hosts = (pair.v1.host if pair.v1 else "", pair.v2.host if pair.v2 else "")
         found.append((pair.role, pair.number, hosts, rows))
+    secrets = _secrets(comparison)
+    found = [(role, number, hosts, tuple(_masked(row, secrets) for row in rows)) for role, number, hosts, rows in found]
     shared = _shared([rows for _, _, _, rows in found])
     rest = [(role, number, hosts, tuple(row for row in rows if row not in shared)) for role, number, hosts, rows in found]
     whole = [Block("every pod", ("v1", "v2"), shared)] if shared else []
@@ -64,13 +68,26 @@ def differs(comparison: Comparison) -> bool:
 
 def as_json(comparison: Comparison) -> Json:
     """For programs: every pair of pods with its differences, and the findings."""
+    secrets = _secrets(comparison)
+    differences = [
+        one._replace(v1=masked_values(one.v1, secrets), v2=masked_values(one.v2, secrets)) for one in comparison.differences
+    ]
     return {
         "object": comparison.source.title,
         "place": str(comparison.source.place()),
         "alike": comparison.is_alike,
-        "pods": [*_pods(comparison.matched, comparison.differences)] if comparison.matched else [],
+        "pods": [*_pods(comparison.matched, differences)] if comparison.matched else [],
         "findings": [{"id": one.topic.id, "field": one.field, "message": one.message} for one in comparison.findings],
     }
+
+
+def _secrets(comparison: Comparison) -> set[str]:
+    pairs = comparison.matched.pairs if comparison.matched else ()
+    return credentials([comparison.source.value, *(side.pod for pair in pairs for side in (pair.v1, pair.v2) if side)])
+
+
+def _masked(row: Row, secrets: Collection[str]) -> Row:
+    return row._replace(v1=masked_values(row.v1, secrets), v2=masked_values(row.v2, secrets))
 
 
 def _pods(both: Matched, differences: Iterable[Difference]) -> Iterator[Json]:

@@ -11,10 +11,11 @@ import pytest
 
 from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
-from shunter.api.resources import NAMESPACES, SECRETS
+from shunter.api.resources import NAMESPACES, SECRETS, TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.client import Client
+from shunter.migrate.moving.annotations import SOURCE
 from shunter.migrate.moving.backup.index import Entry, Index, read_entry, read_index
 from shunter.migrate.moving.backup.restoring import Choice, Decision, decisions, restore
 from shunter.migrate.moving.backup.saving import BY_KIND, everything, take
@@ -55,6 +56,58 @@ async def test_what_was_backed_up_can_be_made_again(client: Client, namespace: s
     assert again["spec"] == pytorch_job("bert", namespace, suspend=True)["spec"]
     [unchanged] = await decisions(client, directory, read_index(directory), Choice())
     assert unchanged.verdict == "unchanged"
+
+
+async def test_a_missing_and_a_torn_file_are_refused_and_the_rest_is_restored(
+    client: Client, namespace: str, tmp_path: Path
+) -> None:
+    for name in ("bert", "gpt", "t5"):
+        await client.create(PYTORCH_JOBS, pytorch_job(name, namespace, suspend=True))
+    directory = tmp_path / "backup"
+    index = await taken(client, directory, namespace)
+    for entry in index.objects:
+        await client.delete(PYTORCH_JOBS, entry.name, namespace, propagation="Background")
+    missing, torn, whole = index.objects
+    (directory / missing.file).unlink()
+    (directory / torn.file).write_text((directory / torn.file).read_text()[:40])
+    found = {decision.entry.name: decision for decision in await decisions(client, directory, index, Choice())}
+    assert found[missing.name].verdict == found[torn.name].verdict == "refuse"
+    assert found[missing.name].why == f"{directory / missing.file}: No such file or directory."
+    assert "is not what was backed up" in found[torn.name].why
+    assert await restore(client, found[whole.name]) == ""
+    assert await client.find(PYTORCH_JOBS, whole.name, namespace)
+
+
+@pytest.mark.parametrize(
+    ("state_of_v1", "state_of_v2", "verdicts", "why"),
+    [
+        ("Running", "Running", ("create suspended", "create"), "its TrainJob bert-v2 runs, and both would train"),
+        ("Running", "Succeeded", ("create suspended", "leave"), "its TrainJob bert-v2 has finished (Succeeded)"),
+        ("Succeeded", "Running", ("leave", "create suspended"), "its PyTorchJob {}/bert has finished (Succeeded)"),
+    ],
+    ids=["both ran", "the TrainJob has finished", "the v1 job has finished"],
+)
+async def test_a_job_and_its_train_job_of_one_backup_do_not_both_run(
+    client: Client, namespace: str, tmp_path: Path, state_of_v1: str, state_of_v2: str, verdicts: tuple[str, str], why: str
+) -> None:
+    annotations = {SOURCE: f"PyTorchJob {namespace}/bert"}
+    train_job = {
+        "apiVersion": TRAIN_JOBS.api_version,
+        "kind": TRAIN_JOBS.kind,
+        "metadata": {"name": "bert-v2", "namespace": namespace, "annotations": annotations},
+        "spec": {"runtimeRef": {"name": "torch"}},
+        "status": conditions(state_of_v2, "Complete"),
+    }
+    v1_job = {**pytorch_job("bert", namespace), "status": conditions(state_of_v1, "Succeeded")}
+    directory = tmp_path / "backup"
+    index = await take(client, directory, [v1_job, train_job], server="here", now=NOW, verify=False)
+    found = await decisions(client, directory, index, Choice(resume=True))
+    assert tuple(decision.verdict for decision in found) == verdicts
+    assert why.format(namespace) in next(decision.why for decision in found if decision.verdict == "create suspended")
+
+
+def conditions(state: str, success: str) -> Json:
+    return {"conditions": [{"type": success if state == "Succeeded" else "Running", "status": "True"}]}
 
 
 async def test_a_kind_without_its_definition_is_named(client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,16 +159,19 @@ async def test_a_file_that_was_changed_is_refused(client: Client, namespace: str
     index = await taken(client, tmp_path / "backup", namespace)
     file = tmp_path / "backup" / index.objects[0].file
     file.write_text(file.read_text().replace("trainer:1", "trainer:2"))
-    with pytest.raises(InputError, match="is not what was backed up"):
-        await decisions(client, tmp_path / "backup", index, Choice())
+    [decision] = await decisions(client, tmp_path / "backup", index, Choice())
+    assert decision.verdict == "refuse"
+    assert "is not what was backed up" in decision.why
+    assert decision.body is None
 
 
 async def test_an_index_that_leads_outside_is_refused(client: Client, namespace: str, tmp_path: Path) -> None:
     await client.create(PYTORCH_JOBS, pytorch_job("bert", namespace, suspend=True))
     index = await taken(client, tmp_path / "backup", namespace)
     entry = msgspec.structs.replace(index.objects[0], file="../outside.yaml")
-    with pytest.raises(InputError, match="outside of the backup"):
-        await decisions(client, tmp_path / "backup", msgspec.structs.replace(index, objects=(entry,)), Choice())
+    [decision] = await decisions(client, tmp_path / "backup", msgspec.structs.replace(index, objects=(entry,)), Choice())
+    assert decision.verdict == "refuse"
+    assert "outside of the backup" in decision.why
 
 
 async def test_a_folder_that_holds_something_is_not_written_to(client: Client, namespace: str, tmp_path: Path) -> None:

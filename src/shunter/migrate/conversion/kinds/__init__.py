@@ -2,7 +2,8 @@
 
 pytorch.py      Master and Workers as one group of nodes, or one each; how processes meet: rules/pytorch
 tensorflow.py   a replicated job a role, TF_CONFIG; successPolicy
-mpi.py          launcher and nodes; mpi_command.py: options of mpirun; mpi_findings.py, mpi_topics.py: its findings
+mpi.py          launcher and nodes; mpi_command.py: options of mpirun; mpi_findings.py, mpi_topics.py: its findings;
+                mpi_workers.py: workers that only wait
 xgboost.py, paddle.py, jax.py    Master and Workers with v1's variables; the pod that all meet; Workers under the jax plugin
 
 Tests: tests/scenarios/migrate, a folder a kind (findings of MPI in mpi/); what holds for all kinds, and pytorch.py, in

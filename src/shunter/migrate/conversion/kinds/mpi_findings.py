@@ -25,14 +25,13 @@ from shunter.migrate.conversion.kinds.mpi_topics import (
     USERS,
     WAITING,
 )
+from shunter.migrate.conversion.kinds.mpi_workers import only_waits
 from shunter.migrate.conversion.mpi_operator import MPIOperatorSpec
 from shunter.migrate.conversion.rules.ssh import ROOT_PATH, SETUP_PATH, mount_path, runs_as_other_user, serves_ssh
 from shunter.migrate.excerpts import command_excerpt
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI
 
-_WAITING = frozenset({"sleep", "tail", "cat", "pause", "sshd"})
-"""Programs by which workers pass their time until mpirun comes."""
 _OTHER_MPI = ("I_MPI_", "HYDRA_", "MPICH_", "MV2_")
 """Beginnings of variables that Intel MPI and the family of MPICH read."""
 _OTHER_IMAGES = ("intelmpi", "intel-mpi", "hpckit", "mpich", "mvapich")
@@ -105,7 +104,7 @@ def _report_command(draft: Draft) -> None:
     command = [str(word) for word in container.get("command") or []]
     if not draft.job.replica_count(WORKER):
         return
-    if command and _only_waits(container):
+    if command and only_waits(container):
         draft.report(WAITING, path, f"{command[0]} is replaced by the ssh server.")
     elif command:
         draft.report(OWN_COMMAND, path, f"{command_excerpt(' '.join(command))} is no longer started.")
@@ -156,15 +155,6 @@ def _security(draft: Draft, role: str, field: str) -> Any:
     pod = (draft.job.replicas[role].template.get("spec") or {}).get("securityContext") or {}
     own = training_container(draft, role).get("securityContext") or {}
     return own.get(field, pod.get(field))
-
-
-def _only_waits(container: Json) -> bool:
-    """Whether the container runs one program, in a shell or by itself, that does nothing until mpirun comes."""
-    words = [str(word) for field in ("command", "args") for word in container.get(field) or []]
-    if words[:1] and words[0].rpartition("/")[2] in ("sh", "bash") and "-c" in words:
-        words = words[words.index("-c") + 1 :][:1]
-        words = words[0].replace("exec ", "").split() if words and not set(words[0]) & set(";&|\n") else words
-    return bool(words) and words[0].rpartition("/")[2] in _WAITING
 
 
 def _report_main_container(draft: Draft) -> None:

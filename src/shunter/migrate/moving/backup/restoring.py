@@ -1,11 +1,12 @@
 """Recreates the objects of a backup. `decided`, which is pure, decides what happens to each object; `restore` carries it out.
 
-Two guarantees: a training that had finished is never started again, and existing objects are never overwritten.
+Three guarantees: a training that had finished is never started again, a v1 job and its TrainJob are never both started, and
+existing objects are never overwritten. A file that is missing or was changed is one object less, and refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,12 +19,12 @@ from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving.annotations import SOURCE, mark, suspended_without_queue
-from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry
+from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry, state_of
 from shunter.migrate.moving.backup.saving import BY_KIND, listed
 from shunter.migrate.moving.rollback_decisions import RolledBackTrainJob
 from shunter.migrate.moving.runs.trial_labels import is_trial
 from shunter.operator.causes.queue import queue_name
-from shunter.operator.overview import is_suspended, overview
+from shunter.operator.overview import FINISHED_STATES, is_suspended
 
 Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
 
@@ -46,9 +47,17 @@ class Choice(NamedTuple):
     """Restore finished jobs as well, suspended."""
 
 
-def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, others: Iterable[Json] = ()) -> Decision:
-    """The decision about an object. `obj` is the backed-up object, `present` the current one of that name, `others` the jobs of
-    the cluster that are the same training: the TrainJobs created from a v1 job, the v1 job of a TrainJob."""
+class Counterpart(NamedTuple):
+    """A TrainJob that was created from a v1 job, for the v1 job; the v1 job for the TrainJob. Both are the same training."""
+
+    job: Json
+    state: str
+    """Now if it is in the cluster, else when it was backed up."""
+
+
+def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, others: Iterable[Counterpart] = ()) -> Decision:
+    """The decision about an object. `obj` is the backed-up object, `present` the current one of that name, `others` the jobs
+    that run, will run or have run the same training."""
     if present is not None:
         if digest(present) == digest(obj) or (
             is_job(obj) and digest(suspended_without_queue(present)) == digest(suspended_without_queue(obj))
@@ -77,8 +86,8 @@ def _suspended(entry: Entry, obj: Json, why: str) -> Decision:
 
 
 async def decisions(client: Client, directory: Path, index: Index, choice: Choice, only: Iterable[str] = ()) -> list[Decision]:
-    """The decisions about all objects, or those in the namespaces `only`. Reads the cluster, changes nothing. InputError if a
-    file of the backup was changed."""
+    """The decisions about all objects, or those in the namespaces `only`. Reads the cluster, changes nothing. InputError if
+    `only` names a namespace of which the backup holds nothing."""
     namespaces = frozenset(only)
     entries = [entry for entry in index.objects if not namespaces or entry.namespace in namespaces]
     if unknown := namespaces - {entry.namespace for entry in index.objects}:
@@ -86,14 +95,26 @@ async def decisions(client: Client, directory: Path, index: Index, choice: Choic
             f"{directory}: holds no objects of namespace {', '.join(sorted(unknown))}.",
             f"It has those of: {', '.join(sorted({entry.namespace for entry in index.objects})) or 'none'}.",
         )
-    objects = [read_entry(directory, entry) for entry in entries]
-    train_jobs = await _converted_train_jobs(client, entries) if choice.resume else {}
+    read = [_read(directory, entry) for entry in entries]
+    there = [(entry, obj) for entry, obj in zip(entries, read, strict=True) if not isinstance(obj, InputError)]
+    same = await _counterparts(client, there) if choice.resume else {}
     found = []
-    for entry, obj in zip(entries, objects, strict=True):
-        origin = await _v1_job(client, obj) if choice.resume else None
-        others = [*train_jobs.get(entry.title, ()), *([origin] if origin else ())]
-        found.append(decided(entry, obj, await _present(client, obj), choice, others))
+    for entry, obj in zip(entries, read, strict=True):
+        if isinstance(obj, InputError):
+            found.append(Decision(entry, "refuse", str(obj)))
+        else:
+            found.append(decided(entry, obj, await _present(client, obj), choice, same.get(entry.title, ())))
     return found
+
+
+def _read(directory: Path, entry: Entry) -> Json | InputError:
+    """The object of an entry, or why it cannot be read."""
+    try:
+        obj = read_entry(directory, entry)
+        _resource(obj)
+    except InputError as error:
+        return error
+    return obj
 
 
 async def restore(client: Client, decision: Decision, *, dry_run: bool = False) -> str:
@@ -114,35 +135,47 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
     return ""
 
 
-def _objection(other: Json) -> str:
-    row = overview(other)
-    if other["kind"] == TRAIN_JOBS.kind:
-        rolled_back = RolledBackTrainJob(is_finished=row.is_finished, is_running=not row.is_finished and not is_suspended(other))
-        return rolled_back.objection(row.name, row.state)
-    if row.is_finished:
-        return f"its {title_of(other)} has finished ({row.state}): resumed, it would train again"
-    return "" if is_suspended(other) else f"its {title_of(other)} runs, and both would train"
+def _objection(other: Counterpart) -> str:
+    job, state = other
+    is_finished = state in FINISHED_STATES
+    if job["kind"] == TRAIN_JOBS.kind:
+        train_job = RolledBackTrainJob(is_finished=is_finished, is_running=not is_finished and not is_suspended(job))
+        return train_job.objection(job["metadata"]["name"], state)
+    if is_finished:
+        return f"its {title_of(job)} has finished ({state}): resumed, it would train again"
+    return "" if is_suspended(job) else f"its {title_of(job)} runs, and both would train"
 
 
-async def _v1_job(client: Client, obj: Json) -> Json | None:
-    """The v1 job that a TrainJob was created from, if it is in the cluster; a trial may run beside it."""
-    kind, _, place = mark(obj, SOURCE).partition(" ")
+async def _counterparts(client: Client, objects: Sequence[tuple[Entry, Json]]) -> dict[str, list[Counterpart]]:
+    """The counterparts of jobs of the backup, by the titles of the jobs. What the cluster no longer has is taken from the backup.
+    If neither job of a training has finished, its TrainJob runs, and the v1 job does not."""
+    found: dict[str, list[Counterpart]] = {}
+    namespaces = {entry.namespace for entry, _ in objects}
+    train_jobs = await listed(client, TRAIN_JOBS, namespaces) if namespaces else []
+    present = {title_of(job) for job in train_jobs}
+    seen = [Counterpart(job, state_of(job)) for job in train_jobs]
+    seen += [
+        Counterpart(obj, entry.state) for entry, obj in objects if obj["kind"] == TRAIN_JOBS.kind and entry.title not in present
+    ]
+    for one in seen:
+        if not is_trial(one.job):
+            found.setdefault(mark(one.job, SOURCE), []).append(one)
+    finished = {entry.title: Counterpart(obj, entry.state) for entry, obj in objects if entry.is_finished}
+    for entry, obj in objects:
+        if obj["kind"] == TRAIN_JOBS.kind and not is_trial(obj):
+            v1_job = await _v1_job(client, obj)
+            origin = Counterpart(v1_job, state_of(v1_job)) if v1_job else finished.get(mark(obj, SOURCE))
+            found.setdefault(entry.title, []).extend([origin] if origin else [])
+    return found
+
+
+async def _v1_job(client: Client, train_job: Json) -> Json | None:
+    """The v1 job that a TrainJob was created from, if it is in the cluster."""
+    kind, _, place = mark(train_job, SOURCE).partition(" ")
     namespace, _, name = place.partition("/")
     resource = next((one.resource for one in JOB_KINDS if one.resource.kind == kind), None)
-    if obj["kind"] != TRAIN_JOBS.kind or resource is None or is_trial(obj):
-        return None
-    found = await client.find(resource, name, namespace)
-    return found and resource.typed(found)
-
-
-async def _converted_train_jobs(client: Client, entries: Iterable[Entry]) -> dict[str, list[Json]]:
-    """The TrainJobs (not trials) that were created from v1 jobs, by the titles of the v1 jobs."""
-    found: dict[str, list[Json]] = {}
-    namespaces = {entry.namespace for entry in entries}
-    for job in await listed(client, TRAIN_JOBS, namespaces) if namespaces else ():
-        if not is_trial(job):
-            found.setdefault(mark(job, SOURCE), []).append(job)
-    return found
+    found = await client.find(resource, name, namespace) if resource else None
+    return resource.typed(found) if resource and found else None
 
 
 async def _present(client: Client, obj: Json) -> Json | None:
