@@ -135,15 +135,47 @@ def test_fields_of_an_expression_are_converted_however_they_are_included(tmp_pat
         ("restartPolicy: OnFailure", "restartPolicy: {{ .Values.restart }}", 14, "{{ .Values.restart }}"),
         ("backoffLimit: {{ .Values.retries }}", "suspend: {{ .Values.suspend }}", 10, "Expected `bool"),
         ("backoffLimit: {{ .Values.retries }}", "cleanPodPolicy: {{ .Values.p }}", 10, "{{ .Values.p }} depends on its value"),
-        ("backoffLimit: {{", "ttlSecondsAfterFinished: {{", 10, "{{ .Values.retries }} depends on its value"),
     ],
-    ids=["a range", "the kind", "a word from a list", "a flag", "a word that becomes a number", "a number with a least value"],
+    ids=["a range", "the kind", "a word from a list", "a flag", "a word that becomes a number"],
 )
 def test_what_only_rendering_can_tell_is_refused_with_its_line(old: str, new: str, line: int, reason: str) -> None:
     (document,) = parsed(TEMPLATE.replace(old, new, 1), "templates/job.yaml")
     with pytest.raises(Refusal, match=re.escape(reason)) as refusal:
         skeleton_of(document, Options())
     assert refusal.value.line + 1 == line
+
+
+@pytest.mark.parametrize(
+    ("expression", "result", "is_reported"),
+    [
+        (".Values.ttl", "{{ max 60 (.Values.ttl) }}", True),
+        (".Values.ttl | default 3600", "{{ max 60 (.Values.ttl | default 3600) }}", True),
+        ("max 60 .Values.ttl", "{{ max 60 .Values.ttl }}", False),
+        ("max 120 (int .Values.ttl)", "{{ max 120 (int .Values.ttl) }}", False),
+        (".Values.ttl | max 60", "{{ .Values.ttl | max 60 }}", False),
+        ("max 10 .Values.ttl", "{{ max 60 (max 10 .Values.ttl) }}", True),
+    ],
+)
+@pytest.mark.parametrize("ttl", [5, 60, 86400])
+def test_a_time_to_live_is_raised_by_the_template(
+    tmp_path: Path, expression: str, result: str, is_reported: bool, ttl: int
+) -> None:
+    template = TEMPLATE.replace("  runPolicy:\n", f"  runPolicy:\n    ttlSecondsAfterFinished: {{{{ {expression} }}}}\n")
+    (document,) = parsed(template, "templates/job.yaml")
+    skeleton = skeleton_of(document, Options())
+    assert f"ttlSecondsAfterFinished: {result}\n" in skeleton.text
+    assert any(finding.topic.id == "TTL002" for finding in skeleton.findings) == is_reported
+    before = rendered(tmp_path / "v1", template, {**VALUES, "ttl": ttl})
+    after = rendered(tmp_path / "v2", skeleton.text, {**VALUES, "ttl": ttl})
+    assert differences(converted_build(before, Options()), build_of(after)) == []
+
+
+def test_a_time_to_live_does_not_count_where_pods_are_removed_at_the_end() -> None:
+    policy = "  runPolicy:\n    cleanPodPolicy: All\n    ttlSecondsAfterFinished: {{ .Values.ttl }}\n"
+    (document,) = parsed(TEMPLATE.replace("  runPolicy:\n", policy), "templates/job.yaml")
+    skeleton = skeleton_of(document, Options())
+    assert "ttlSecondsAfterFinished: 60\n" in skeleton.text
+    assert not any(finding.topic.id == "TTL002" for finding in skeleton.findings)
 
 
 def test_a_quoted_value_that_moves_into_an_option_loses_its_quotes() -> None:

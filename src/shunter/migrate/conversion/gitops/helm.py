@@ -2,13 +2,14 @@
 
 Each expression is replaced by a word, the manifest converted, and the words replaced back. An expression that must be a number
 (replicas) is tried with two numbers, to see where and how it counts in the result: `numNodes: {{ add 1 (.Values.workers) }}`.
+Where the result has a least value (a time to live), these numbers are not below it: `{{ max 60 (.Values.ttl) }}`.
 Anything else (ranges, conditions around fields, included blocks) is refused with its line: render the chart and convert that.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count as count_from
 from typing import NamedTuple
@@ -20,8 +21,10 @@ from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.batch import Outcome, converted
 from shunter.migrate.conversion.emit.job import SEPARATOR, written
 from shunter.migrate.conversion.gitops.helm_values import (
+    TTL_FIELD,
     WORD,
     Refusal,
+    is_raised,
     joined_names,
     only_decisive,
     replaced,
@@ -31,6 +34,7 @@ from shunter.migrate.conversion.gitops.helm_values import (
 )
 from shunter.migrate.conversion.misspelt import OF_TEMPLATE
 from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.rules.clean_pod_policy import SHORTEST_TTL_SECONDS, TOO_SHORT
 from shunter.migrate.conversion.source.documents import Document, parsed
 from shunter.migrate.conversion.source.versions import is_convertible
 from shunter.migrate.findings import Finding, Place, Topic
@@ -172,15 +176,23 @@ def _with_lines_apart(body: str) -> str:
 def _converted(attempt: _Attempt, sums: list[str]) -> tuple[Outcome, Conversion]:
     """The conversion with words where numbers depend on expressions, and for the release's name."""
     numbers = attempt.numbers()
-    outcome = attempt.outcome(dict.fromkeys(numbers, 2))
+    outcome = attempt.outcome(numbers)
     conversion = _usable(outcome, attempt.document)
-    tried = {hole: attempt.outcome({**dict.fromkeys(numbers, 2), hole: 3}) for hole in numbers}
+    tried = {hole: attempt.outcome({**numbers, hole: number + 1}) for hole, number in numbers.items()}
     others = {hole: _usable(other, attempt.document) for hole, other in tried.items()}
     for row in conversion.rows:
         for hole in only_decisive(row, conversion, others):
             raise Refusal(attempt.line(hole), f"what becomes of {attempt.holes[hole]} depends on its value")
     if numbers:
-        conversion = with_sums(conversion, others, attempt.holes, sums)
+        counted = [hole for hole in numbers if others[hole].runtime != conversion.runtime]
+        raised = [
+            Finding(
+                TOO_SHORT, outcome.source.title, place, (), f"{text} below {SHORTEST_TTL_SECONDS} becomes {SHORTEST_TTL_SECONDS}."
+            )
+            for place, text in attempt.raised(counted, numbers)
+        ]
+        outcome = msgspec.structs.replace(outcome, findings=(*outcome.findings, *raised))
+        conversion = with_sums(conversion, others, attempt.holes, numbers, sums)
     return outcome, _of_owner(conversion, attempt.document, sums)
 
 
@@ -226,19 +238,26 @@ class _Attempt:
         """Where the expression first stands in the document."""
         return (self.before + self.body).count("\n", 0, len(self.before) + self.body.index(self.holes[hole]))
 
-    def numbers(self) -> list[int]:
-        """The expressions that must stand for numbers: with words there, the job is not readable."""
+    def numbers(self) -> dict[int, int]:
+        """The expressions that must stand for numbers, with the number to try: with words there, the job is not readable."""
         known: dict[int, int] = {}
         while True:
             outcome = self.outcome(known)
             if outcome.conversion is not None:
-                return list(known)
+                return known
             fault = outcome.findings[0]
             value = value_at(outcome.source.value, fault.path)
             match = WORD.fullmatch(value) if isinstance(value, str) else None
             if match is None or not re.search(r"`int|is no quantity", fault.message):
                 raise Refusal(fault.place.line - 1 - self.document.first_line, fault.message.rstrip("."))
-            known[int(match[1])] = 2
+            known[int(match[1])] = SHORTEST_TTL_SECONDS if fault.path[-1] == TTL_FIELD else 2
+
+    def raised(self, counted: Iterable[int], numbers: Mapping[int, int]) -> Iterator[tuple[Place, str]]:
+        """The times to live among the expressions that the result raises where they are too short."""
+        for hole in counted:
+            text = self.holes[hole]
+            if numbers[hole] == SHORTEST_TTL_SECONDS and not is_raised(text):
+                yield Place(self.document.source, self.document.first_line + self.line(hole) + 1, 1), text
 
     def _filled(self, numbers: Mapping[int, int]) -> str:
         def word(match: re.Match[str]) -> str:

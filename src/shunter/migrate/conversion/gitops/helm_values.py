@@ -16,13 +16,18 @@ from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.migrate.conversion.ledger import Row
 from shunter.migrate.conversion.one_job import Conversion
+from shunter.migrate.conversion.rules.clean_pod_policy import SHORTEST_TTL_SECONDS
 from shunter.migrate.conversion.rules.programs.built_names import BUILT
 from shunter.migrate.excerpts import excerpt
 from shunter.migrate.findings import Finding, Place
 from shunter.migrate.paths import Path, leaves, path_text, value_at
 
 WORD = late_pattern(r"helmword(\d+)x|helmsum(\d+)x")
+_BRACES = late_pattern(r"^\{\{-?\s*|\s*-?\}\}$")
 _QUOTES = late_pattern(r"\s*\|\s*s?quote(\s*-?\}\})\Z")
+TTL_FIELD = "ttlSecondsAfterFinished"
+"""The field whose value the result raises where it is too short."""
+_RAISED = late_pattern(r"\{\{-?\s*(?:max\s+(\d+)\s[^|]*|[^|]*\|\s*max\s+(\d+)\s*)-?\}\}")
 _FOLLOWING = (("metadata", "name"), ("runtimeRef", "name"))
 """Names of runtimes: they follow from what is in them."""
 
@@ -50,15 +55,26 @@ def only_decisive(row: Row, conversion: Conversion, others: Mapping[int, Convers
             yield hole
 
 
-def with_sums(conversion: Conversion, others: Mapping[int, Conversion], holes: list[str], sums: list[str]) -> Conversion:
-    """The conversion with words where numbers depend on expressions; `sums` gets what they stand for."""
+def is_raised(expression: str) -> bool:
+    """Whether an expression is no time to live that is too short: `{{ max 60 .Values.ttl }}`."""
+    match = _RAISED.fullmatch(expression)
+    return match is not None and int(match[1] or match[2]) >= SHORTEST_TTL_SECONDS
+
+
+def with_sums(
+    conversion: Conversion, others: Mapping[int, Conversion], holes: list[str], numbers: Mapping[int, int], sums: list[str]
+) -> Conversion:
+    """The conversion with words where numbers depend on expressions, for which `numbers` were tried, and others one more; `sums`
+    gets what the words stand for."""
 
     def summed(value: Json, tried: Mapping[int, Json | None]) -> Json:
         changed = value
         for path, leaf in leaves(value):
             shares = _shares(path, leaf, tried)
             if shares:
-                sums.append(_sum(int(leaf) - 2 * len(shares), [holes[hole] for hole in shares], is_text=isinstance(leaf, str)))
+                constant = int(leaf) - sum(numbers[hole] for hole in shares)
+                texts = [_raised(holes[hole]) if path[-1] == TTL_FIELD else holes[hole] for hole in shares]
+                sums.append(_sum(constant, texts, is_text=isinstance(leaf, str)))
                 changed = replaced(changed, path, f"helmsum{len(sums) - 1}x")
         return changed
 
@@ -120,8 +136,14 @@ def _is_number(leaf: Any) -> bool:
     return type(leaf) is int or (isinstance(leaf, str) and leaf.isdecimal())
 
 
+def _raised(expression: str) -> str:
+    """The expression with the least value of a time to live: `{{ max 60 (.Values.ttl) }}`."""
+    inner = _BRACES.sub("", expression)
+    return expression if is_raised(expression) else f"{{{{ max {SHORTEST_TTL_SECONDS} ({inner}) }}}}"
+
+
 def _sum(constant: int, holes: list[str], *, is_text: bool) -> str:
-    inner = [re.sub(r"^\{\{-?\s*|\s*-?\}\}$", "", hole) for hole in holes]
+    inner = [_BRACES.sub("", hole) for hole in holes]
     if constant == 0 and len(inner) == 1:
         return f"{{{{ {inner[0]} | quote }}}}" if is_text else holes[0]
     terms = " ".join([*([str(constant)] if constant else []), *(f"(int ({text}))" for text in inner)])

@@ -99,8 +99,10 @@ def apply(draft: Draft) -> None:
     path = (*draft.run_policy, "ttlSecondsAfterFinished")
     if ttl is None:
         return
-    draft.carry(path, "TrainingRuntime", _TARGET, "" if ttl == min(seconds) else f"{min(seconds)} is what suits both")
-    draft.report(JOB_STAYS, path, f"{min(seconds)} seconds after its end the pods of the TrainJob are deleted, not the TrainJob.")
+    if not removes_pods:
+        draft.carry(path, "TrainingRuntime", _TARGET, "" if ttl == min(seconds) else f"{min(seconds)} is the least")
+    says = f"{min(seconds)} seconds after its end the pods of the TrainJob are deleted, not the TrainJob."
+    draft.report(JOB_STAYS, path, says, dropped=removes_pods)
     if ttl < SHORTEST_TTL_SECONDS:
         draft.report(TOO_SHORT, path, f"{ttl} seconds become {SHORTEST_TTL_SECONDS}.")
 
