@@ -155,13 +155,43 @@ def test_an_unsupported_runtime_kind_fails_the_job(make_trainjob: MakeTrainJob, 
     assert (made.writes, made.requeue_after) == ((), None)
 
 
-def test_jobs_of_kueue_and_jobs_that_go_are_left_alone(
-    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime
+def test_jobs_of_kueue_are_left_alone(make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime) -> None:
+    assert plan(Observed(job=make_trainjob(managedBy="kueue.x-k8s.io/multikueue"), runtime=make_runtime()), now) == NOTHING
+
+
+STAMP = "2026-11-21T11:30:00Z"
+GOING = {"deletionTimestamp": "2026-11-21T11:59:00Z", "finalizers": ["example.org/hold"]}
+
+
+@pytest.mark.parametrize("there", [None, "suspended", "going"])
+def test_nothing_is_created_or_resumed_for_a_job_that_is_being_deleted(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, there: str | None
 ) -> None:
-    of_kueue = make_trainjob(managedBy="kueue.x-k8s.io/multikueue")
-    going = make_trainjob(metadata={"deletionTimestamp": "2026-11-21T11:59:00Z"})
-    for job in (of_kueue, going):
-        assert plan(Observed(job=job, runtime=make_runtime()), now) == NOTHING
+    suspended = [{"type": "Suspended", "status": "True", "reason": "Suspended", "message": "", "lastTransitionTime": STAMP}]
+    job = make_trainjob(metadata=GOING, status={"conditions": suspended})
+    existing = jobset(suspend=there == "suspended")
+    if there == "going":
+        existing = msgspec.structs.replace(existing, metadata=msgspec.structs.replace(existing.metadata, deletion_timestamp=now))
+    made = plan(Observed(job=job, runtime=make_runtime(), jobset=existing if there else None), now)
+    assert made.writes == ()
+    assert conditions(made) == [("Suspended", "True", "Suspended")]
+
+
+def test_what_holds_a_job_that_is_being_deleted_sees_its_end(make_trainjob: MakeTrainJob, now: datetime) -> None:
+    job = make_trainjob(metadata=GOING)
+    ended = [{"type": "Completed", "status": "True", "reason": "AllJobsCompleted", "message": "", "lastTransitionTime": STAMP}]
+    made = plan(Observed(job=job, jobset=jobset(conditions=ended)), now)
+    assert conditions(made) == [("Complete", "True", "AllJobsCompleted")]
+    assert made.writes == ()
+
+
+def test_a_job_that_is_being_deleted_can_be_stopped(make_trainjob: MakeTrainJob, now: datetime) -> None:
+    job = make_trainjob(metadata=GOING, suspend=True)
+    made = plan(Observed(job=job, jobset=jobset()), now)
+    assert [(type(write).__name__, getattr(write, "patch", None)) for write in made.writes] == [
+        ("Patch", {"spec": {"suspend": True}})
+    ]
+    assert conditions(made) == [("Suspended", "True", "Suspended")]
 
 
 def test_a_refused_object_is_told_shortened_and_the_status_goes_on(

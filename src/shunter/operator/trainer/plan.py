@@ -87,7 +87,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     def resumed_jobset(self) -> LiveJobSet | None:
         """The JobSet, if the job should run and the JobSet is suspended or being deleted."""
         jobset = self.own_jobset
-        if jobset is None or self.job.spec.suspend:
+        if jobset is None or self.job.spec.suspend or self.job.metadata.deletion_timestamp is not None:
             return None
         return jobset if jobset.spec.suspend or jobset.metadata.deletion_timestamp is not None else None
 
@@ -100,14 +100,18 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
-    """What the operator writes about this job now."""
-    return with_failures(observed.job, observed.own_jobset, observed.failed_pods, _plan(observed, now))
+    """What the operator writes about this job now. How the pods of a job that is being deleted end is no failure of theirs."""
+    is_leaving = observed.job.metadata.deletion_timestamp is not None
+    failed_pods = () if is_leaving else observed.failed_pods
+    return with_failures(observed.job, observed.own_jobset, failed_pods, _plan(observed, now))
 
 
 def _plan(observed: Observed, now: datetime) -> Plan:
     job = observed.job
-    if job.spec.managed_by not in (None, MANAGED_BY_US) or job.metadata.deletion_timestamp is not None:
+    if job.spec.managed_by not in (None, MANAGED_BY_US):
         return NOTHING
+    if job.metadata.deletion_timestamp is not None:
+        return _leaving(observed, now)
     reference = job.spec.runtime_ref
     if (reference.kind, reference.api_group) not in KINDS:
         return Plan(status=_status_write(job, _unsupported(job, _stamp(job, now))))
@@ -146,6 +150,16 @@ def _plan(observed: Observed, now: datetime) -> Plan:
         may_status_wait=observed.own_jobset is None,
         requeue_after=remaining,
     )
+
+
+def _leaving(observed: Observed, now: datetime) -> Plan:
+    """A job that is being deleted, as long as a finalizer holds it: its status is kept up to date, as what holds it may wait for
+    its end, and its pods can be stopped. Nothing is created, and it is not resumed."""
+    job = observed.job
+    obstacle = condition_of(job.status.conditions, CREATED)
+    status, remaining = _status(observed, obstacle, now, keeps_suspension=not job.spec.suspend)
+    writes = _stopped(observed, status) if is_finished(status) else _suspension(observed)
+    return Plan(writes=writes, status=_status_write(job, status), requeue_after=remaining)
 
 
 def plan_failure(observed: Observed, failure: Failure, now: datetime) -> Plan:

@@ -31,6 +31,11 @@ TIME = "2026-11-21T10:00:00Z"
             {"metrics": [{"name": "a\ufffdb\U0001f600", "value": "\ufffd"}]},
             id="half a character is replaced",
         ),
+        pytest.param(
+            '{"TrainerStatus": {"progresspercentage": 5, "METRICS": [{"Name": "a", "vALUE": "1"}]}}',
+            {"progressPercentage": 5, "metrics": [{"name": "a", "value": "1"}]},
+            id="upper and lower case are the same",
+        ),
         pytest.param('{"trainerStatus": null}', None, id="a null status"),
         pytest.param('{"other": 1}', None, id="no status"),
         pytest.param("null", None, id="null alone"),
@@ -57,6 +62,10 @@ def test_what_is_read(body: str, status: Json | None) -> None:
         '{"trainerStatus": {"metrics": [{"name": "loss", "value": 1.5}]}}',
         '{"trainerStatus": {"lastUpdatedTime": "yesterday"}}',
         '{"trainerStatus": {"lastUpdatedTime": "2026-11-21T10:00:00"}}',
+        '{"trainerStatus": {"lastUpdatedTime": "2026-11-21 10:00:00Z"}}',
+        '{"trainerStatus": {"lastUpdatedTime": "2026-11-21t10:00:00z"}}',
+        '{"trainerStatus": {"lastUpdatedTime": "2026-11-21T10:00:00Z\\n"}}',
+        '{"trainerStatus": {"lastUpdatedTime": "2026-11-21T10:00:00+25:00"}}',
         '{"trainerStatus": {"lastUpdatedTime": "0001-01-01T00:00:00+05:00"}}',
         "[" * 60000,
     ],
@@ -64,6 +73,12 @@ def test_what_is_read(body: str, status: Json | None) -> None:
 def test_what_is_no_report(body: str) -> None:
     with pytest.raises(BadReport):
         parsed(body.encode())
+
+
+def test_a_byte_of_a_text_that_is_no_utf_8_is_replaced() -> None:
+    assert parsed(b'{"trainerStatus": {"metrics": [{"name": "caf\xe9", "value": "1"}]}}') == {
+        "metrics": [{"name": "caf\ufffd", "value": "1"}]
+    }
 
 
 def test_bytes_that_are_no_text_are_no_report() -> None:

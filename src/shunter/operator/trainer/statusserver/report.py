@@ -1,18 +1,20 @@
 """What a training program reports: read as Go's decoder reads it, written as Go's encoder does. Pure.
 
-Of the body only the first JSON value counts, unknown fields are ignored, null is the same as nothing. Limits that the CRD sets
-are the API server's to judge; `is_acceptable` only says whether it will accept a report.
+Of the body only the first JSON value counts. Fields are recognized in upper and lower case, unknown ones are ignored, null is the
+same as nothing, bytes that are no UTF-8 become U+FFFD. Limits that the CRD sets are the API server's to judge; `is_acceptable`
+only says whether it will accept a report.
 """
 
 from __future__ import annotations
 
 import json
-from datetime import datetime
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from shunter.api.formats.times import moment
 from shunter.api.meta import Json, rfc3339
 
 _Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
@@ -33,7 +35,7 @@ class _TrainerStatus(msgspec.Struct, frozen=True, rename="camel"):
     progress_percentage: _Int32 | None = None
     estimated_remaining_seconds: _Int32 | None = None
     metrics: tuple[_Metric | None, ...] | None = None
-    last_updated_time: Annotated[datetime, Meta(tz=True)] | None = None
+    last_updated_time: str | None = None
 
 
 class _Request(msgspec.Struct, frozen=True, rename="camel"):
@@ -43,7 +45,7 @@ class _Request(msgspec.Struct, frozen=True, rename="camel"):
 def parsed(body: bytes) -> Json | None:
     """The trainerStatus that is to be written, times in whole seconds; None when the request has none. Raises BadReport."""
     try:
-        first, _ = _decoder.raw_decode(body.decode().lstrip(" \t\r\n"))
+        first, _ = _decoder.raw_decode(body.decode(errors="replace").lstrip(" \t\r\n"))
         status = msgspec.convert({} if first is None else first, _Request).trainer_status
         return None if status is None else _written(status)
     except (ValueError, OverflowError, RecursionError) as error:
@@ -75,7 +77,7 @@ def _written(status: _TrainerStatus) -> Json:
             {field: _text(text) for field, text in (("name", metric.name), ("value", metric.value)) if text} for metric in metrics
         ]
     if status.last_updated_time is not None:
-        written["lastUpdatedTime"] = rfc3339(status.last_updated_time)
+        written["lastUpdatedTime"] = rfc3339(moment(status.last_updated_time))
     return written
 
 
@@ -88,4 +90,10 @@ def _refused(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
 
 
-_decoder = json.JSONDecoder(parse_constant=_refused)
+def _as_declared(pairs: Iterable[tuple[str, Any]]) -> Json:
+    """An object with the names of known fields as they are declared; of one field written twice the last counts."""
+    return {_FIELDS.get(name.casefold(), name): value for name, value in pairs}
+
+
+_FIELDS = {name.casefold(): name for struct in (_Request, _TrainerStatus, _Metric) for name in struct.__struct_encode_fields__}
+_decoder = json.JSONDecoder(parse_constant=_refused, object_pairs_hook=_as_declared)
