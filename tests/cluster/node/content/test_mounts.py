@@ -56,6 +56,14 @@ def test_an_image_is_shown_again_where_a_volume_hides_it(mounts: list[Mount], *,
     assert uncovered([VENV, VENV], mounts) == ([Mount(VENV, VENV, True)] if shown else [])
 
 
+def test_who_may_write_to_a_volume_may_write_to_a_sub_path_that_is_made(tmp_path: Path) -> None:
+    volume = tmp_path / "v"
+    volume.mkdir()
+    volume.chmod(0o2777)
+    container_mounts({"volumeMounts": [{"name": "v", "mountPath": "/m", "subPath": "a/b"}]}, {"v": volume}, {})
+    assert [oct((volume / made).stat().st_mode & 0o7777) for made in ("a", "a/b")] == ["0o2777", "0o2777"]
+
+
 def test_a_sub_path_may_not_leave_its_volume(tmp_path: Path) -> None:
     (tmp_path / "v").mkdir()
     (tmp_path / "v" / "out").symlink_to("/etc")

@@ -16,6 +16,11 @@ def test_hosts_name_the_pod_in_full() -> None:
     assert "1.2.3.4\ta\tb" in lines
 
 
+def test_a_pod_that_overrides_its_host_name_has_no_domain() -> None:
+    pod = {**POD, "spec": {"subdomain": "job", "hostnameOverride": "my.own"}}
+    assert "10.1.2.3\tmy.own" in hosts_file(pod, "my.own", "10.1.2.3").splitlines()
+
+
 def test_the_resolver_asks_us_and_never_waits_long() -> None:
     assert resolver_file(POD, "10.1.2.1").splitlines() == [
         "nameserver 10.1.2.1",

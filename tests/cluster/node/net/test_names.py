@@ -19,6 +19,11 @@ def test_a_headless_service_resolves_to_its_pods_and_each_pod_to_itself() -> Non
     assert found.names["10.1.0.2"] == "p-2.job.ns.svc.cluster.local"
 
 
+def test_a_pod_without_a_hostname_has_no_name_of_its_own() -> None:
+    found = zone([service("job")], [endpoint(2, hostname="")])
+    assert found.addresses == {"job.ns.svc.cluster.local": ("10.1.0.2",)}
+
+
 def test_fixed_names_resolve_beside_those_of_services() -> None:
     found = zone([service("job")], [endpoint(2)], {"kubernetes.default.svc.cluster.local": "10.1.0.1"})
     assert found.addresses["kubernetes.default.svc.cluster.local"] == ("10.1.0.1",)

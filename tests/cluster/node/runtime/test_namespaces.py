@@ -151,6 +151,14 @@ async def test_pods_find_each_other_by_name_and_connect(node: NodeUnderTest) -> 
     assert (await node.log("j-1")).splitlines() == [address, f"{address} j-1.job.{node.namespace}.svc.cluster.local"]
 
 
+async def test_a_pod_calls_itself_by_its_full_name_if_it_says_so(node: NodeUnderTest) -> None:
+    main = {"name": "main", "image": "any", "command": ["sh", "-c", "hostname; echo $HOSTNAME; cat /etc/hostname"]}
+    named = {"hostname": "h", "subdomain": "job", "setHostnameAsFQDN": True}
+    await node.create("p", {"restartPolicy": "Never", **named, "containers": [main]})
+    await node.finished("p")
+    assert (await node.log("p")).splitlines() == [f"h.job.{node.namespace}.svc.cluster.local"] * 3
+
+
 async def test_a_volume_above_the_environment_does_not_hide_it(node: NodeUnderTest) -> None:
     above = str(Path(sys.prefix).parent)
     main = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -63,5 +64,13 @@ def _sub_path(volume: Path, inside: str) -> Path:
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(volume)):
         raise MissingSourceError(f'subPath "{inside}" leads out of its volume')
     if not path.exists():
-        path.mkdir(parents=True)
+        _make_like(volume, path)
     return path
+
+
+def _make_like(volume: Path, path: Path) -> None:
+    """A directory that whoever may write to the volume may write to, as kubelet makes it."""
+    mode = stat.S_IMODE(volume.stat().st_mode)
+    for missing in reversed([one for one in (path, *path.parents) if not one.exists()]):
+        missing.mkdir()
+        missing.chmod(mode)

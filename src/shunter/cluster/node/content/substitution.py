@@ -75,7 +75,7 @@ def directory(namespace: str, services: Iterable[Service], endpoints: Iterable[E
 
 def endpoint_key(endpoint: Endpoint) -> str:
     """The one name a pod goes by in port bookkeeping: `hostname.subdomain`, else its own name."""
-    return f"{endpoint.hostname}.{endpoint.subdomain}" if endpoint.subdomain else endpoint.name
+    return f"{endpoint.hostname}.{endpoint.subdomain}" if endpoint.hostname and endpoint.subdomain else endpoint.name
 
 
 def substituted_environment(declared: Mapping[str, str], substitution: Substitution) -> dict[str, str]:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.cluster.node.net.names import CLUSTER_DOMAIN, search_domains
+from shunter.cluster.node.net.names import search_domains, service_name
+
+
+def pod_domain(pod: Json) -> str:
+    """What follows the pod's host name in its full name: the name of the Service that is its subdomain; empty without one."""
+    spec, subdomain = pod["spec"], pod["spec"].get("subdomain")
+    if not subdomain or spec.get("hostnameOverride"):
+        return ""
+    return service_name(subdomain, pod["metadata"].get("namespace", "default"))
 
 
 def hosts_file(pod: Json, hostname: str, address: str) -> str:
@@ -13,10 +21,8 @@ def hosts_file(pod: Json, hostname: str, address: str) -> str:
         "127.0.0.1\tlocalhost",
         "::1\tlocalhost ip6-localhost ip6-loopback",
     ]
-    subdomain = pod["spec"].get("subdomain")
-    if subdomain:
-        domain = f"{hostname}.{subdomain}.{pod['metadata'].get('namespace', 'default')}.svc.{CLUSTER_DOMAIN}"
-        lines.append(f"{address}\t{domain}\t{hostname}")
+    if domain := pod_domain(pod):
+        lines.append(f"{address}\t{hostname}.{domain}\t{hostname}")
     else:
         lines.append(f"{address}\t{hostname}")
     lines.extend(f"{alias['ip']}\t{chr(9).join(alias.get('hostnames') or ())}" for alias in pod["spec"].get("hostAliases") or ())

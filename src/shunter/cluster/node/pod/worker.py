@@ -37,7 +37,7 @@ from shunter.cluster.node.pod.status import (
 from shunter.cluster.node.pod.status_writer import StatusWriter
 from shunter.cluster.node.retry_times import RetryTimes
 from shunter.cluster.node.runtime.launcher import LauncherError
-from shunter.cluster.node.runtime.protocol import host_name, uses_host_network
+from shunter.cluster.node.runtime.protocol import uses_host_network
 from shunter.cluster.node.server.kubelet_api import ContainerLog, LogUnavailableError
 from shunter.cluster.node.server.stats import MeasuredContainer
 from shunter.cluster.node.streams.port_forward import ForwardedPod
@@ -122,7 +122,7 @@ class PodWorker:
             namespace=metadata.namespace,
             name=metadata.name,
             labels=metadata.labels,
-            hostname=host_name({"metadata": {"name": metadata.name}, "spec": spec}),
+            hostname=spec.get("hostname", ""),
             subdomain=spec.get("subdomain", ""),
             address=self._starter.address,
             ready=is_ready(self._reported),

@@ -28,7 +28,15 @@ from shunter.cluster.node.net.network import PREFIX, Network, choose_network
 from shunter.cluster.node.net.starting_pods import StartingPods
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
-from shunter.cluster.node.runtime.protocol import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name, uses_host_network
+from shunter.cluster.node.runtime.protocol import (
+    CONNECT_SECONDS,
+    ContainerRequest,
+    HostPort,
+    Level,
+    host_name,
+    kernel_name,
+    uses_host_network,
+)
 
 log = getLogger(__name__)
 
@@ -116,15 +124,16 @@ class NamespaceRuntime:
             return await self._launcher.listener(self._network.gateway, 0)
 
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
-        """A pod with hostNetwork gets the machine's address. Raises EnvironmentProblem when all addresses are taken,
-        LauncherError or OSError when the sandbox cannot be made."""
+        """A pod with hostNetwork gets the machine's address. Raises EnvironmentProblem when all addresses are taken or its name
+        is too long, LauncherError or OSError when the sandbox cannot be made."""
+        hostname = kernel_name(pod)
         on_host = uses_host_network(pod)
         address = self._host_ip if on_host else self._network.free_address(self._addresses.values())
         if not on_host:
             self._addresses[directory.uid] = address
         diagnosis = await self._launcher.create_pod(
             directory=str(directory.path),
-            hostname=host_name(pod),
+            hostname=hostname,
             shm_bytes=SHM_BYTES,
             memory_volumes=[
                 {"path": str(directory.volume(name)), "bytes": int(quantity.parse(limit)) if limit else 0}
@@ -202,7 +211,7 @@ class NamespaceRuntime:
             *uncovered(request.image.trees, request.mounts),
             Mount(str(attempt_directory / "termination"), termination_path, read_only=False),
         ]
-        files = {"/etc/hostname": f"{hostname}\n", "/etc/hosts": hosts_file(pod, hostname, address)}
+        files = {"/etc/hostname": f"{kernel_name(pod)}\n", "/etc/hosts": hosts_file(pod, hostname, address)}
         if not on_host:
             files["/etc/resolv.conf"] = resolver_file(pod, self._network.gateway)
         context = container.get("securityContext") or {}
@@ -215,7 +224,7 @@ class NamespaceRuntime:
             "argv": request.image.provided(
                 program(container, {**request.platform, **request.declared}, request.image.entrypoint)
             ),
-            "env": {**request.image.environment, **home, "HOSTNAME": hostname, **request.platform, **request.declared},
+            "env": {**request.image.environment, **home, "HOSTNAME": kernel_name(pod), **request.platform, **request.declared},
             "cwd": container.get("workingDir") or "/",
             "namespaces": [str(request.directory.namespaces / kind) for kind in _NAMESPACES if not (on_host and kind == "net")],
             "shares_processes_of": str(looks_into),

@@ -30,7 +30,7 @@ from shunter.cluster.node.programs.in_cluster_python import account_variables, w
 from shunter.cluster.node.programs.shims import write_shims
 from shunter.cluster.node.runtime.launcher import Launcher
 from shunter.cluster.node.runtime.pod_ports import PortTable
-from shunter.cluster.node.runtime.protocol import CONNECT_SECONDS, ContainerRequest, HostPort, Level, host_name
+from shunter.cluster.node.runtime.protocol import CONNECT_SECONDS, ContainerRequest, HostPort, Level, kernel_name
 
 log = getLogger(__name__)
 
@@ -96,7 +96,7 @@ class PlainRuntime:
         work = request.directory.attempt(container["name"], request.number) / "work"
         wanted = container.get("workingDir") or ""
         cwd = substituted_paths(wanted, request.mounts) if wanted else str(work)
-        env = {**base, "HOSTNAME": host_name(request.pod), **_loopback_defaults(), **request.platform, **environment}
+        env = {**base, "HOSTNAME": kernel_name(request.pod), **_loopback_defaults(), **request.platform, **environment}
         return {
             "level": self.level.value,
             "argv": [substituted(word, substitution).replace(images.SHIMS, str(self._node.shims)) for word in argv],
@@ -156,8 +156,8 @@ def remove_directory(directory: Path) -> None:
 
 
 def _own_key(pod: Json) -> str:
-    subdomain = pod["spec"].get("subdomain", "")
-    return f"{host_name(pod)}.{subdomain}" if subdomain else str(pod["metadata"]["name"])
+    hostname, subdomain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
+    return f"{hostname}.{subdomain}" if hostname and subdomain else str(pod["metadata"]["name"])
 
 
 def _loopback_defaults() -> dict[str, str]:

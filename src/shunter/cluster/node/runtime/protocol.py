@@ -17,11 +17,15 @@ from shunter.api.meta import Json
 from shunter.cluster.node.content.images import Image
 from shunter.cluster.node.content.mounts import Mount
 from shunter.cluster.node.layout import PodDirectory
+from shunter.cluster.node.net.etc_files import pod_domain
 from shunter.cluster.node.net.names import Endpoint
 from shunter.cluster.node.runtime.cgroups import Group
+from shunter.errors import EnvironmentProblem
 
 CONNECT_SECONDS = 10.0
 """The timeout for establishing a forwarded connection."""
+LONGEST_KERNEL_NAME = 64
+"""What sethostname(2) takes."""
 
 
 class Level(Enum):
@@ -103,8 +107,25 @@ class Runtime(Protocol):
 
 
 def host_name(pod: Json) -> str:
-    """spec.hostname, else the pod's name, cut to what Linux allows (63 characters)."""
-    return str(pod["spec"].get("hostname") or pod["metadata"]["name"])[:63].rstrip("-.")
+    """spec.hostnameOverride, else spec.hostname, else the pod's name, cut to what kubelet allows (63 characters)."""
+    spec = pod["spec"]
+    return str(spec.get("hostnameOverride") or spec.get("hostname") or pod["metadata"]["name"])[:63].rstrip("-.")
+
+
+def kernel_name(pod: Json) -> str:
+    """What `hostname` prints in the pod: with setHostnameAsFQDN its full name, where it has one. Raises EnvironmentProblem, in
+    kubelet's words, for one that Linux does not take."""
+    domain = pod_domain(pod)
+    if not domain or not pod["spec"].get("setHostnameAsFQDN"):
+        return host_name(pod)
+    full = f"{host_name(pod)}.{domain}"
+    if len(full) > LONGEST_KERNEL_NAME:
+        raise EnvironmentProblem(
+            f"failed to construct FQDN from pod hostname and cluster domain, FQDN {full} is too long"
+            f" ({LONGEST_KERNEL_NAME} characters is the max, {len(full)} characters requested)",
+            "Choose a shorter hostname or subdomain, or leave out setHostnameAsFQDN.",
+        )
+    return full
 
 
 def uses_host_network(pod: Json) -> bool:
