@@ -173,5 +173,5 @@ async def test_a_job_whose_runtime_was_deleted_cannot_run_again(cluster: Cluster
         runtime = await find_runtime(client, namespace, "jax-distributed")
         made = await submit(client, options("train"), ImageCode(), runtime=runtime, namespace=namespace)
         await client.delete(TRAINING_RUNTIMES, "train", namespace)
-        with pytest.raises(InputError, match=r"is refused: .*must be created before the TrainJob is created"):
+        with pytest.raises(InputError, match=r"is rejected: .*must be created before the TrainJob is created"):
             await resubmit(client, made.job)

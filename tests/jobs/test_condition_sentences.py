@@ -43,7 +43,7 @@ SENTENCES = {
     "is suspended": (job(SUSPENDED), SUSPENDED, "Suspended: PyTorchJob j is suspended."),
     "is resumed": (job(RESUMED), RESUMED, "Resumed: PyTorchJob j is resumed."),
     "restarts no more": (job(condition("Restarting", "False", "x is restarting")), condition("Restarting", "False", "x"), ""),
-    "cannot be made, which is told as the cause": (job(), condition("Created", "False", "JobSet j was refused: no."), ""),
+    "cannot be made, which is told as the cause": (job(), condition("Created", "False", "JobSet j was rejected: no."), ""),
     "waits for its gang, which is told as the cause": (
         job(),
         {**condition("Created", "True", "waits for PodGroup j"), "reason": "PyTorchJobWaitingForPodGroup"},

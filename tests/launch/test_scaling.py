@@ -182,9 +182,9 @@ async def test_the_wait_ends_with_the_job(type_: str, state: str) -> None:
 
 
 async def test_what_the_operator_cannot_make_is_told_in_its_words() -> None:
-    refused = {"type": "Created", "status": "False", "reason": "JobSetInvalid", "message": "the JobSet is refused: no room"}
+    refused = {"type": "Created", "status": "False", "reason": "JobSetInvalid", "message": "the JobSet is rejected: no room"}
     objects = server(trainjob(nodes=3, status={"conditions": [refused]}), (JOBSETS, jobset(2, suspend=True)))
-    with pytest.raises(InputError, match="does not get 3 nodes: the JobSet is refused: no room"):
+    with pytest.raises(InputError, match="does not get 3 nodes: the JobSet is rejected: no room"):
         await wait_scaled(objects.client, stored(objects), 3, untold)
 
 

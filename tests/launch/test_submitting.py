@@ -73,7 +73,7 @@ async def test_a_given_name_that_is_taken_is_refused_before_anything_is_written(
 async def test_what_the_server_refuses_of_the_job_is_refused_before_its_code_is_sent() -> None:
     objects = StoredObjects()
     objects.refuses = lambda write: (422, "spec.trainer: no room") if write.path == "trainjobs" else None
-    with pytest.raises(InputError, match=r"TrainJob team/train is refused: .*no room"):
+    with pytest.raises(InputError, match=r"TrainJob team/train is rejected: .*no room"):
         await submitted(objects)
     assert objects.made == []
 

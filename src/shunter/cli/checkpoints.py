@@ -72,7 +72,7 @@ def restore_note(saved: SavedCheckpoints) -> str:
     empty."""
     complete = [step for step in saved.steps if step.is_complete]
     if not complete:
-        return "restore: none of these has a .metadata, so --resume is refused, and the recipes start from the beginning"
+        return "restore: none of these has a .metadata, so --resume is rejected, and the recipes start from the beginning"
     first_whole = next((step for step in complete if not step.damage), None)
     damaged = complete[: complete.index(first_whole)] if first_whole is not None else complete
     if damaged:

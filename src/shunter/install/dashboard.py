@@ -204,7 +204,7 @@ ROWS = (
             ),
             Panel(
                 "Webhook decisions a second",
-                "Admitted, changed and refused objects.",
+                "Admitted, changed and rejected objects.",
                 (rate("shunter_webhook_decisions_total", "webhook", "decision", legend="{{webhook}}: {{decision}}"),),
             ),
             Panel(

@@ -170,7 +170,7 @@ class UserRoles(Section, frozen=True):
 class JobSet(Section, frozen=True):
     """JobSet itself is never installed: this is only whether it is looked for."""
 
-    check: Annotated[bool, _text("Refuse to install while TrainJob is on and the cluster has no JobSet.")] = True
+    check: Annotated[bool, _text("Fail the installation if TrainJob is on and the cluster has no JobSet.")] = True
 
 
 class NamespaceValues(Section, frozen=True):

@@ -77,7 +77,7 @@ async def scale_trainjob(client: Client, job: Json, nodes: int) -> ScaledJob:
                     "Install Shunter's with: shunter install; or create the job again with that many nodes.",
                 ) from error
             raise InputError(
-                f"--nodes {nodes} of TrainJob {namespace}/{name} is refused: {error.message}", error.remedy
+                f"--nodes {nodes} of TrainJob {namespace}/{name} is rejected: {error.message}", error.remedy
             ) from error
     return ScaledJob(before, job, nodes_before)
 

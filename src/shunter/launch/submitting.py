@@ -217,5 +217,5 @@ def _refusal(obj: Json, error: ApiError) -> ShunterError:
         remedy = f"Create it first: kubectl create namespace {metadata['namespace']}"
         return InputError(f"there is no namespace {metadata['namespace']}.", remedy)
     if isinstance(error, BadRequest | Invalid) or "denied the request" in error.message:
-        return InputError(f"{title} is refused: {error.message}", error.remedy)
+        return InputError(f"{title} is rejected: {error.message}", error.remedy)
     return error

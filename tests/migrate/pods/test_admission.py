@@ -47,7 +47,7 @@ def test_a_priority_class_that_is_known_counts() -> None:
 
 def test_what_cannot_be_decoded_is_refused() -> None:
     broken = {**POD, "spec": {"containers": "none"}}
-    with pytest.raises(RefusedError, match="Pod bert-node-0-0- is refused"):
+    with pytest.raises(RefusedError, match="Pod bert-node-0-0- is rejected"):
         admitted(broken)
 
 

@@ -110,7 +110,7 @@ def test_what_the_operator_says_in_a_condition_is_taken_over(
 
 
 def test_a_quota_in_the_condition_of_a_trainjob_is_a_quota() -> None:
-    message = 'JobSet j was refused: jobsets "j" is forbidden: exceeded quota: q, requested: count/jobsets=1.'
+    message = 'JobSet j was rejected: jobsets "j" is forbidden: exceeded quota: q, requested: count/jobsets=1.'
     job = v2_job(conditions=[{"type": "Created", "status": "False", "reason": "ObjectRefused", "message": message}])
     assert word(job) == "QuotaExceeded"
 

@@ -214,7 +214,7 @@ def test_a_refused_object_is_quoted_and_forgotten_once_it_is_made(
     made = plan_failure(observed, Failure(write, 403, "Forbidden", "exceeded quota"), now)
     assert condition(made) == {
         "reason": "ObjectRefused",
-        "message": "ConfigMap mnist-runtime-snapshot was refused: exceeded quota. Change the TrainJob, its runtime or what "
+        "message": "ConfigMap mnist-runtime-snapshot was rejected: exceeded quota. Change the TrainJob, its runtime or what "
         "else the message names; the TrainJob then continues.",
     }
     assert made.status is not None
@@ -232,5 +232,5 @@ def test_a_long_refusal_is_shortened_in_its_middle(make_trainjob: MakeTrainJob, 
     failure = Failure(plan(observed, now).writes[0], 422, "Invalid", f"a{'x' * 100_000}z")
     message = condition(plan_failure(observed, failure, now))["message"]
     assert len(message) <= LONGEST_MESSAGE + len(" ... ")
-    assert message.startswith("ConfigMap mnist-runtime-snapshot was refused: ax")
+    assert message.startswith("ConfigMap mnist-runtime-snapshot was rejected: ax")
     assert "xz. Change the TrainJob" in message

@@ -48,7 +48,7 @@ def cleanup(
     never ran and whose proved TrainJobs wait in their place. Never deletes jobs that run, that changed since the plan, or that
     another controller owns. Saves each manifest to PLAN.archive, a backup for `migrate restore`, and each run to PLAN.runs for
     `migrate compare --baseline`; a rollback recreates unfinished jobs suspended. Also removes expired trials, without asking.
-    Exit codes: 0, 6 if a deletion was refused.
+    Exit codes: 0, 6 if a deletion was rejected.
     """
     plan = read(path)
     target = connect(kubeconfig, context)

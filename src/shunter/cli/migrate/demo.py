@@ -50,7 +50,7 @@ def steps(examples: Path, results: Path) -> tuple[Step, ...]:
         Step("Is the cluster ready?", ("migrate", "assess")),
         Step("Which jobs exist?", ("migrate", "inventory", *inputs)),
         Step(
-            "A job as it is: its conversion would train three models, and is refused",
+            "A job as it is: its conversion would train three models, and is rejected",
             ("migrate", "convert", "-f", trap, "--torch-launch=as-is"),
             exit_codes.BLOCKED,
         ),

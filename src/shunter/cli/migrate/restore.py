@@ -32,7 +32,7 @@ def restore(
 ) -> None:
     """Recreate objects from a backup. Jobs are created suspended; a finished training is never started again.
 
-    Never overwrites existing objects. Exit codes: 0, 6 if an object was refused.
+    Never overwrites existing objects. Exit codes: 0, 6 if an object was rejected.
     """
     index = read_index(directory)
     target = connect(kubeconfig, context)

@@ -71,7 +71,7 @@ def admitted(obj: Json, classes: PriorityClasses = ANY_PRIORITY_CLASS) -> Json:
         kind.admit(stored, None, classes)
         _fill_defaults(kind, stored)
     except (MalformedError, RejectedError) as error:
-        raise RefusedError(f"{title(obj)} is refused: {error}") from error
+        raise RefusedError(f"{title(obj)} is rejected: {error}") from error
     metadata["uid"] = uid_of(stored)
     kind.prepare(stored, None)
     return stored
@@ -98,7 +98,7 @@ def unknown_fields(obj: Json) -> list[str]:
     try:
         return _kind_of(obj).schema().prune(read)
     except MalformedError as error:
-        raise RefusedError(f"{title(obj)} is refused: {error}") from error
+        raise RefusedError(f"{title(obj)} is rejected: {error}") from error
 
 
 def repeated_entries(obj: Json) -> list[FieldError]:

@@ -53,7 +53,7 @@ def refused(failure: Failure) -> Condition | None:
     if not isinstance(write, Apply | Create):
         return None
     what = f"{write.resource.kind} {write.body['metadata']['name']}"
-    return not_created("ObjectRefused", f"{what} was refused: {_sentence(failure.message)} {_remedy(failure.message, write)}")
+    return not_created("ObjectRefused", f"{what} was rejected: {_sentence(failure.message)} {_remedy(failure.message, write)}")
 
 
 def _remedy(message: str, write: Apply | Create) -> str:

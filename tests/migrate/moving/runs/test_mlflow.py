@@ -71,7 +71,7 @@ def test_a_run_that_the_server_does_not_know_is_named(server: str, monkeypatch: 
 
 @pytest.mark.integration
 def test_a_server_that_refuses_and_one_that_is_away_are_told_apart(server: str) -> None:
-    with pytest.raises(InputError, match="refuses access: 401"):
+    with pytest.raises(InputError, match="denies access: 401"):
         mlflow.series_of(server, RUN_ID)
     with pytest.raises(EnvironmentProblem, match="cannot be reached"):
         mlflow.series_of("http://127.0.0.1:1", RUN_ID)

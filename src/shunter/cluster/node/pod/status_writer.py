@@ -119,7 +119,7 @@ class StatusWriter:
                 # A refusal may be of this moment, too: credentials are renewed, a server asks for patience.
                 if not isinstance(error, PASSING):
                     where = f"{pod.metadata.namespace}/{pod.metadata.name}"
-                    log.warning("The status of pod %s was refused, trying again: %s", where, error.message)
+                    log.warning("The status of pod %s was rejected, trying again: %s", where, error.message)
                 self._wanted.setdefault(pod.uid, status)
                 await asyncio.sleep(retry)
                 retry = min(retry * 2, _MAX_RETRY_SECONDS)

@@ -284,4 +284,4 @@ def _complaint(body: bytes) -> str:
         status = json.loads(body)
         return f"Error from server ({status['reason']}): {status['message']}"
     except (ValueError, KeyError, TypeError):
-        return body.decode(errors="replace").strip() or "the API server refused without a message"
+        return body.decode(errors="replace").strip() or "the API server rejected this without a message"

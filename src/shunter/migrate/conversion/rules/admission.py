@@ -83,7 +83,7 @@ def apply(draft: Draft) -> None:
         if fault.body.endswith("must be 1") and is_explicit:
             draft.report(TOO_MANY_MASTERS, path, f"{fault.field} is {draft.given(path)}.")
         else:
-            draft.report(REFUSED, path, f"v1 would refuse this: {fault}.")
+            draft.report(REFUSED, path, f"v1 would reject this: {fault}.")
     version = draft.job_kind.resource.api_version
     # Of mpi-operator's version there is no schema; its pods are those of v1, and v2 refuses what v1 does.
     repeated = {_path(fault.field): fault for fault in repeated_entries({**draft.source.value, "apiVersion": version})}
@@ -97,10 +97,10 @@ def apply(draft: Draft) -> None:
         if field in _KEPT_APART:
             if obstacle := _KEPT_APART[field](draft.given(path[:-1])):
                 newer = ", as does v1 where it is built with Kubernetes 1.30 or later" if who != "v2" else ""
-                says = f"v2 would refuse this{newer}: {fault}. They are not merged: {obstacle.reason}."
+                says = f"v2 would reject this{newer}: {fault}. They are not merged: {obstacle.reason}."
                 draft.report(REPEATED, path, says, remedy=obstacle.remedy)
         elif field != "env":
-            draft.report(REPEATED, path, f"{who} would refuse this: {fault}.")
+            draft.report(REPEATED, path, f"{who} would reject this: {fault}.")
 
 
 def _look_at_images(draft: Draft, spec: Path) -> None:
@@ -120,7 +120,7 @@ def _look_at_port_names(draft: Draft, spec: Path, reported: Container[Path]) -> 
             for number, port in enumerate(container.get("ports") or ()):
                 name, place = port.get("name"), (*spec, field, index, "ports", number)
                 if name in names and place not in reported:
-                    says = f"Two ports of container {container.get('name', index)} are called {name}: its pods would be refused."
+                    says = f"Two ports of container {container.get('name', index)} are called {name}: its pods would be rejected."
                     draft.report(REPEATED, place, says)
                 names |= {name} if name else set()
 

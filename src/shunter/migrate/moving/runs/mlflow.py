@@ -58,7 +58,7 @@ def _fetched(uri: str, path: str, run_id: str) -> Json:
             raise InputError(f"{uri}: MLflow has no run {run_id!r}.", "Use the run ID on the run's page.") from error
         if error.code in (401, 403):
             raise InputError(
-                f"{uri}: MLflow refuses access: {error.code} {error.reason}.",
+                f"{uri}: MLflow denies access: {error.code} {error.reason}.",
                 "Set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD.",
             ) from error
         raise EnvironmentProblem(f"{uri}: MLflow answers {error.code} {error.reason}.", "Check its log.") from error

@@ -50,7 +50,7 @@ _KINDS: dict[str, tuple[_Kind, ...]] = {
     },
     **{kind: (_Kind(("spec", "workloadSelector", "labels"), "labels", _POLICY),) for kind in ("Sidecar", "EnvoyFilter")},
 }
-_PEERS = (("ingress", "from", "traffic from them is refused"), ("egress", "to", "traffic to them is refused"))
+_PEERS = (("ingress", "from", "traffic from them is denied"), ("egress", "to", "traffic to them is denied"))
 _OWN_PODS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job")
 """Kinds whose `spec.selector` selects the pods that they create."""
 _OTHER_SELECTORS = ("namespaceSelector", "nodeSelector", "nodeAffinity", "volumeClaimTemplates")
