@@ -98,6 +98,30 @@ def preempted() -> Evidence:
     return seen(pod(0, **runs()), pod(1, **runs()), events=[gone])
 
 
+def initializes(age: float, **container: Any) -> Json:
+    """The parts of a pod whose init container has run for so many seconds."""
+    status = {"name": "fetch", "state": {"running": {"startedAt": ago(age)}}}
+    spec = {"initContainers": [{"name": "fetch", "image": "any:1", **container}]}
+    return {"spec": spec, "phase": "Pending", "initContainerStatuses": [status], "containerStatuses": []}
+
+
+def beside_proxy(code: int, *, at: float, policy: str = "Never") -> Json:
+    """The parts of a pod whose training ended so many seconds ago, while its container proxy runs."""
+    (trained,) = ended(code, at=at)["containerStatuses"]
+    proxy = {"name": "proxy", "state": {"running": {"startedAt": ago(400)}}}
+    return {"spec": {"restartPolicy": policy}, "phase": "Running", "containerStatuses": [trained, proxy]}
+
+
+def killed_by_probe(code: int = 137, reason: str = "Killing") -> Evidence:
+    """A rank that ended while the node wrote of its liveness probe."""
+    of_pod = {"kind": "Pod", "name": "j-worker-0", "uid": "u-1"}
+    events = [
+        {**event("u-1", reason, "Container pytorch failed liveness probe, will be restarted"), "involvedObject": of_pod},
+        {**event("u-1", "Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 503"), "involvedObject": of_pod},
+    ]
+    return failed(pod(1, **ended(code)), events=events)
+
+
 def xid(number: int) -> Json:
     told = event("u-node", "NodeProblem", f"NVRM: Xid (PCI:0000:3b:00): {number}, pid=1234")
     told["involvedObject"] |= {"kind": "Node", "name": "node-1"}
@@ -367,6 +391,22 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         failed(pod(0, **ended(1)), logs=(log(0, traceback("OSError: [Errno 22] Invalid argument")),)),
         ["T00"],
     ),
+    "an init container runs on": (seen(pod(0, **initializes(90)), pod(1, **initializes(90))), ["K16"]),
+    "an init container has run for seconds": (seen(pod(0, **initializes(20))), []),
+    "a sidecar that starts before the training runs on": (seen(pod(0, **initializes(90, restartPolicy="Always"))), []),
+    "a sidecar keeps pods whose training has ended": (seen(*(pod(rank, **beside_proxy(0, at=90)) for rank in range(3))), ["K17"]),
+    "a sidecar keeps a pod whose training has failed": (
+        seen(pod(0, **beside_proxy(1, at=90)), *ALL_RUN[1:], logs=(log(0, traceback("ValueError: no data")),)),
+        ["K17", "T00"],
+    ),
+    "a sidecar ends soon after the training": (seen(*(pod(rank, **beside_proxy(0, at=5)) for rank in range(3))), []),
+    "a sidecar runs beside training that is restarted": (
+        seen(*(pod(rank, **beside_proxy(0, at=90, policy="Always")) for rank in range(3))),
+        [],
+    ),
+    "the node ended a container for its probe": (killed_by_probe(), ["K18"]),
+    "a container ended by itself while its probe failed": (killed_by_probe(code=1), ["T00"]),
+    "a probe failed, and a container was killed for another reason": (killed_by_probe(reason="Unhealthy"), ["T00"]),
     "the loss is not a number": (seen(*ALL_RUN, logs=(log(1, *NAN), log(0, "step 1 loss 0.5"))), ["T10"]),
     "the loss was not a number once": (seen(*ALL_RUN, logs=(log(1, *NAN, "step 4 loss 0.4"),)), []),
     "nan in a word": (seen(*ALL_RUN, logs=(log(1, "loss of the nanny 1", "loss of finance 2", "banana loss: nano"),)), []),

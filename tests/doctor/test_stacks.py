@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from shunter.doctor import stacks
-from shunter.doctor.evidence import Process
-from shunter.doctor.waiting import doing
+from shunter.doctor.evidence import Process, Sample
+from shunter.doctor.waiting import doing, trainers
 
 PY_SPY = Path(sys.executable).parent / "py-spy"
 WORK = textwrap.dedent("""
@@ -70,6 +72,37 @@ def test_a_process_that_is_looked_at_stays_as_it_was(stopped_before: bool, tmp_p
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("program", ["sh", "sleep"])
+def test_a_program_that_a_rank_started_is_sampled(program: str, tmp_path: Path) -> None:
+    """An upload by another program was taken for a rank that hangs, while that program worked."""
+    words = {"sh": ["sh", "-c", "sleep 60; true"], "sleep": ["sleep", "60"]}[program]
+    code = f"import subprocess; child = subprocess.Popen({words}); print(child.pid, flush=True); child.wait()"
+    rank = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert rank.stdout is not None
+    try:
+        child = int(rank.stdout.readline())
+        deadline = time.monotonic() + 30
+        while Path(f"/proc/{child}/exe").resolve().name.startswith("python") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        done = subprocess.run(stacks.command(""), capture_output=True, text=True, timeout=60, check=True)
+        found = {one.pid: one for one in stacks.container_sample("p", "c", done.stdout).processes}
+        assert (found[child].parent, found[child].is_python, found[child].command) == (rank.pid, False, " ".join(words))
+        of_both = Sample(at=datetime.now(UTC), processes=(found[rank.pid], found[child]))
+        assert [one.pid for one in trainers(of_both)] == [rank.pid], "the program is no rank"
+    finally:
+        os.killpg(rank.pid, signal.SIGKILL)
+        rank.communicate()
+
+
+def test_a_shell_that_started_a_rank_is_no_process_of_it() -> None:
+    output = (
+        "H 100 none\nO 1 0 S 3 9\nC sh -c run\nP 7 1 S 250 80\nC python train.py\nO 9 7 S 1 1\nC aws s3 cp\nO 20 1 S 0 0\nC sh\n"
+    )
+    found = stacks.container_sample("p", "c", output).processes
+    assert [(one.pid, one.is_python, one.command) for one in found] == [(7, True, "python train.py"), (9, False, "aws s3 cp")]
 
 
 @pytest.mark.integration

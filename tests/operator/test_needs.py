@@ -139,6 +139,11 @@ def test_the_words_of_torch_for_nccl_without_a_gpu_say_to_take_gloo(tmp_path: Pa
     assert needs.for_missing(f"RuntimeError: {said.value}") == needs.NO_GPU
 
 
+@pytest.mark.parametrize("said", ["Found no NVIDIA driver on your system. Please check that you", "No CUDA GPUs are available"])
+def test_the_words_of_torch_for_cuda_without_a_gpu_are_known(said: str) -> None:
+    assert needs.for_missing(f"RuntimeError: {said}") == needs.NO_GPU
+
+
 def test_the_words_of_earlier_releases_for_nccl_without_a_gpu_are_known() -> None:
     said = "ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!"
     assert needs.for_missing(said) == needs.NO_GPU

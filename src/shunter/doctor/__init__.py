@@ -9,6 +9,7 @@
 
 endings.py                        how containers ended; what log lines are: operator/program_logs
 waiting.py, stacks.py             what each rank does by two samples of its stacks; stacks as values
+left_early.py                     ranks that ended while others needed them
 early.py                          ranks that rest, too soon after their start for a verdict
 rank_texts.py                     where a rank stands, and in which call it waits, in words
 rank_locations.py, launcher.py    which ranks are in which pod; whether the launcher of an MPI job is a node

@@ -16,6 +16,7 @@ from shunter.jobs.training_pods import training_container, training_pods
 from shunter.operator.causes import Cause, cause, runs_in_full
 from shunter.operator.causes.blocked_pod import BlockedPod
 from shunter.operator.causes.pods import blocked_pods, crash_loops
+from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import Overview, is_pod_of, overview
 from shunter.operator.pod_places import Members, first_ranks, place, recorded_rank
 from shunter.operator.program_logs.lines import Line, parsed
@@ -62,8 +63,10 @@ class Case:
 
     @property
     def is_running_in_full(self) -> bool:
-        """Whether the job is Running, with all its pods: the state in which hangs and slow ranks are looked for."""
-        return self.overview.state == "Running" and self.runs_in_full
+        """Whether the job runs with all its pods: the state in which hangs and slow ranks are looked for. A Job of Kubernetes
+        whose pods run, but are not ready, is Created."""
+        states = ("Running", "Created") if is_native(self.job) else ("Running",)
+        return self.overview.state in states and self.runs_in_full
 
     @cached_property
     def ranks(self) -> dict[str, tuple[int, ...]]:
@@ -172,9 +175,21 @@ class Case:
 
     @cached_property
     def failures(self) -> list[Ending]:
-        """The endings that matter now; of a job that runs in full, those of containers that fail repeatedly."""
+        """The endings that matter now; of a job that runs in full, those of containers that fail repeatedly, and of training
+        that failed while other containers keep its pod running."""
         is_over = self.runs_in_full and not self.overview.is_finished
-        return [one for one in self.endings if self.is_looping(one) or not (one.runs_again or is_over)]
+
+        def matters(one: Ending) -> bool:
+            return not one.runs_again and (not is_over or self._is_kept_running(one))
+
+        return [one for one in self.endings if self.is_looping(one) or matters(one)]
+
+    def _is_kept_running(self, ending: Ending) -> bool:
+        """Whether it is of the container that trains, of a pod that runs on and does not restart it."""
+        pod = self.pod(ending.pod)
+        if pod.get("status", {}).get("phase") != "Running" or pod["spec"].get("restartPolicy") != "Never":
+            return False
+        return ending.container == training_container(pod)
 
     @cached_property
     def reasons(self) -> list[Ending]:

@@ -140,7 +140,7 @@ class _Reader:
         return list(page.items)
 
     async def _logs(self, pods: Sequence[Json]) -> tuple[Log, ...]:
-        """The logs of each training container, and of each that failed: of its current run and the one before. If there are too
+        """The logs of each container that trains, initializes or failed: of its current run and the one before. If there are too
         many pods, those that failed come first."""
         chosen = sorted(pods, key=lambda pod: not _has_failed(pod))[: self._most_logs]
         containers = [one for pod in chosen for one in _containers(pod)]
@@ -241,10 +241,13 @@ class _Reader:
 
 def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
     """The logs to read of a pod: pod, container, whether of the run before."""
-    found, name = [], training_container(pod)
+    found, names = [], {training_container(pod)}
+    names |= {
+        one["name"] for one in pod.get("status", {}).get("initContainerStatuses") or () if "running" in one.get("state", {})
+    }
     for one in container_statuses(pod):
         state, last = one.get("state", {}), one.get("lastState", {})
-        if one["name"] == name or failed(state) is not None:
+        if one["name"] in names or failed(state) is not None:
             if "running" in state or "terminated" in state:
                 found.append((pod, one["name"], False))
             if "terminated" in last:

@@ -29,7 +29,7 @@ class Frame(Struct, frozen=True, cache_hash=True):
 
 
 class Process(Struct, frozen=True):
-    """A Python process of a rank, or a child of one, at one moment."""
+    """A Python process of a rank, or a descendant of one, at one moment."""
 
     pod: str
     container: str
@@ -49,6 +49,9 @@ class Process(Struct, frozen=True):
     """Whether it has loaded NVIDIA's driver library; None where that could not be read, as in recordings before 2026-11-26."""
     uses_mpi: bool = False
     """Whether it has loaded a library of MPI."""
+    is_python: bool = True
+    """False for another program that a Python process started, such as a copy or an upload; not in recordings before
+    2026-11-29."""
 
 
 class Sample(Struct, frozen=True):

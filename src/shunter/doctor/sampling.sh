@@ -2,22 +2,27 @@
 #   H clock ticks per second, py-spy's path    P pid, parent, state, CPU ticks, voluntary context switches
 #   E a variable with the rank                 G 1 with libcuda loaded, 0 without        M 1 with a library of MPI
 #   C the command line                         S the stack, as JSON of py-spy            X why there is no stack
+#   O another program, as P; of which only the command line follows
 spy=$1
 [ -n "$spy" ] && spy=$(command -v "$spy" 2>/dev/null)
 echo "H $(getconf CLK_TCK 2>/dev/null || echo 100) ${spy:-none}"
 for d in /proc/[0-9]*; do
   p=${d#/proc/}
   x=$(readlink "$d/exe" 2>/dev/null) || continue
-  case ${x##*/} in python*|pypy*) ;; *) continue ;; esac
+  case ${x##*/} in python*|pypy*) kind=P ;; *) kind=O ;; esac
   # A warm start runs in the place of a shell (sh), and is no process of the program.
-  [ "$(tr '\0' '\n' < "$d/cmdline" 2>/dev/null | head -n 1)" = sh ] && continue
+  [ "$kind" = P ] && [ "$(tr '\0' '\n' < "$d/cmdline" 2>/dev/null | head -n 1)" = sh ] && continue
   { read -r stat < "$d/stat"; } 2>/dev/null || continue
   set -- ${stat##*) }
   switches=0
   while read -r key value; do
     case $key in voluntary_ctxt_switches:) switches=$value ;; esac
   done < "$d/status" 2>/dev/null
-  echo "P $p $2 $1 $((${12} + ${13})) $switches"
+  echo "$kind $p $2 $1 $((${12} + ${13})) $switches"
+  if [ "$kind" = O ]; then
+    echo "C $(tr '\0\n' '  ' < "$d/cmdline" 2>/dev/null | cut -c 1-300)"
+    continue
+  fi
   tr '\0' '\n' < "$d/environ" 2>/dev/null | grep -E '^(RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|JAX_PROCESS_ID|PADDLE_TRAINER_ID|TORCH_WORKER_SERVER_SOCKET)=' | sed 's/^/E /'
   grep -q 'libcuda\.so' "$d/maps" 2>/dev/null
   case $? in 0) echo "G 1" ;; 1) echo "G 0" ;; esac

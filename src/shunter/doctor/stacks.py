@@ -1,4 +1,4 @@
-"""The Python processes of a container: parses the output of sampling.sh. Pure."""
+"""The Python processes of a container, and the programs that they started: parses the output of sampling.sh. Pure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
         if kind == "H":
             parts = rest.split(" ", 1)
             ticks, has_program = int(parts[0]), parts[1] != "none"
-        elif kind == "P":
+        elif kind in ("P", "O"):
             pid, parent, state, used, switches = rest.split(" ")
             found.append(
                 Process(
@@ -62,6 +62,7 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
                     state=state,
                     cpu_seconds=int(used) / ticks,
                     switches=int(switches),
+                    is_python=kind == "P",
                 )
             )
         elif kind == "E" and found:
@@ -80,7 +81,23 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
             found[-1] = msgspec.structs.replace(found[-1], frames=frames(rest))
         elif kind == "X":
             fault = fault or re.sub(r"\s+", " ", rest).strip()
-    return ContainerSample(tuple(found), has_program, fault, sockets)
+    return ContainerSample(_of_python(found), has_program, fault, sockets)
+
+
+def _of_python(found: list[Process]) -> tuple[Process, ...]:
+    """The Python processes, and the other programs that descend from one: not the shell that sampled them, nor that which
+    started the program."""
+    by_pid = {one.pid: one for one in found}
+
+    def is_kept(one: Process) -> bool:
+        passed: set[int] = set()
+        above: Process | None = one
+        while above is not None and not above.is_python and above.pid not in passed:
+            passed.add(above.pid)
+            above = by_pid.get(above.parent)
+        return above is not None and above.is_python
+
+    return tuple(one for one in found if is_kept(one))
 
 
 def frames(dump: str) -> tuple[Frame, ...]:

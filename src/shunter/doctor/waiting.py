@@ -172,7 +172,8 @@ def _group(case: Case) -> Group | None:
 
 def trainers(sample: Sample) -> list[Process]:
     """The processes that are ranks: those that are no launcher, and whose parent is a launcher or unknown."""
-    by_pid = {(one.pod, one.pid): one for one in sample.processes}
+    python = [one for one in sample.processes if one.is_python]
+    by_pid = {(one.pod, one.pid): one for one in python}
     known: dict[int, bool] = {}
 
     def is_rank(one: Process) -> bool:
@@ -182,7 +183,7 @@ def trainers(sample: Sample) -> list[Process]:
         return found
 
     found = []
-    for one in sample.processes:
+    for one in python:
         above = by_pid.get((one.pod, one.parent))
         if (above is None or not is_rank(above)) and is_rank(one):
             found.append(one)

@@ -98,12 +98,13 @@ _MODULE_THAT_ENDS_IT = re.compile(r"(?:ModuleNotFoundError|python[\d.]*): No mod
 PACKAGES = ("torch", "jax", "xgboost", "deepspeed", "mpi4py")
 """Modules that PyPI has under their own name, built so that they work."""
 _NO_GPU = re.compile(
-    r"nccl\w* requires at least one CUDA device|ProcessGroupNCCL is only supported with GPUs|package doesn't have NCCL built in"
+    r"Found no NVIDIA driver on your system|No CUDA GPUs are available"
+    r"|nccl\w* requires at least one CUDA device|ProcessGroupNCCL is only supported with GPUs|package doesn't have NCCL built in"
 )
 """In the words of torch 2.15, of earlier releases, and of builds for CPUs."""
 NO_GPU = (
-    "The program uses nccl, but its pod has no GPU that its torch can use: use gloo without GPUs "
-    "(docs/training/ddp.md), or request GPUs."
+    "The program uses CUDA or nccl, but its pod has no GPU that its torch can use: use gloo without GPUs "
+    "(docs/training/ddp.md), or request GPUs (nvidia.com/gpu in resources.limits)."
 )
 
 _NO_INTERPRETER = re.compile(

@@ -18,6 +18,8 @@ from shunter.doctor.rules.remedies import remedy_for
         ("OSError: [Errno 24] Too many open files: 'a.bin'", "set_sharing_strategy"),
         ("RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly", "limits.memory"),
         ("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ", "limits.memory"),
+        ("BlockingIOError: [Errno 11] Resource temporarily unavailable", "podPidsLimit"),
+        ("RuntimeError: can't start new thread", "OMP_NUM_THREADS"),
         ("ValueError: no", ""),
         ("KeyError: 'EOFError: EOF when reading a line'", ""),
     ],

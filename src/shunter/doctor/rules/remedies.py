@@ -22,12 +22,24 @@ _REMEDIES = (
     ),
     (
         re.compile(r"segmentation fault", re.IGNORECASE),
-        "A library crashed in native code. Run it with -e PYTHONFAULTHANDLER=1: the log then shows the Python line.",
+        (
+            "A library crashed or aborted in native code (an abort of a container's first process has this exit code too). Run "
+            "it with -e PYTHONFAULTHANDLER=1: the log then shows the Python line."
+        ),
     ),
     (re.compile(r"exec format error$"), OTHER_PROCESSOR),
     (
         re.compile(r"^OSError: \[Errno 24\]|Too many open files"),
         "Close files after use; for tensors of DataLoader workers: torch.multiprocessing.set_sharing_strategy('file_system').",
+    ),
+    (
+        re.compile(
+            r"BlockingIOError: \[Errno 11\] Resource temporarily unavailable|can't start new thread|pthread_create failed"
+        ),
+        (
+            "The limit of processes and threads is reached: that of the pod (podPidsLimit of the kubelet), or that of the user "
+            "(ulimit -u). Lower num_workers and OMP_NUM_THREADS, or look for processes that never end."
+        ),
     ),
     (
         re.compile(r"DataLoader worker \(pid.*\) (?:is killed by signal: Killed|exited unexpectedly)"),

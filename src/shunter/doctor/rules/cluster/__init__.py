@@ -7,6 +7,7 @@ k08_disruption, k14_node                        evicted, preempted, drained, or 
 k09_quota, k10_queue                            ResourceQuota; Kueue, gangs
 k11_master, k13_peers                           a master that has not started; peers that have succeeded
 k12_refused, k15_stopped                        a refused object; suspended, managed by others, being deleted
+k16_init, k17_sidecar, k18_probe                an init container, or a sidecar, that does not end; a failed probe
 
 Texts and remedies about blocked pods are decided in operator/causes/pods.py, and for those without a node in
 operator/causes/placement.py.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from shunter.doctor.case import Case
+from shunter.doctor.left_early import left_early
 from shunter.doctor.rules.carried import of_job
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Verdict
@@ -15,7 +16,9 @@ WORDS = ("PeersSucceeded",)
 
 def judge(case: Case) -> list[Verdict]:
     """Verdicts based on pods that have succeeded while others still run. Only likely: it is unknown whether those wait for their
-    peers. None if stacks show why they run on (H05)."""
+    peers. None if stacks show why they run on (H05), or logs why they were restarted (T15)."""
+    if left_early(case) is not None:
+        return []
     ranks = group(case)
     if ranks is not None and any(rank.is_same and has_ended(rank) for rank in ranks.ranks):
         return []

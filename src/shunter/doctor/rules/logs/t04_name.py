@@ -1,13 +1,16 @@
-"""T04: a host name does not resolve. Only if that ended the rank: torch logs a warning for each retry."""
+"""T04: a host name does not resolve. Only if that ended the rank: torch logs a warning for each retry. Of ranks that still try,
+H03 names it, if their stacks show that they wait for it."""
 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
+from typing import NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_text
-from shunter.doctor.verdicts import Verdict
+from shunter.doctor.verdicts import Excerpt, Verdict
 
 _TEXT = re.compile(
     r"(?:Name or service not known|Temporary failure in name resolution|Name does not resolve|nodename nor servname provided"
@@ -21,11 +24,26 @@ _HOST = re.compile(
 
 _FETCHES = re.compile(r"/(?:urllib|urllib3|requests|httpx|httpcore|aiohttp|botocore|huggingface_hub|http)/|^curl: ", re.MULTILINE)
 """A client of the web: the job's own names are not looked up by one."""
-_OF_THE_JOB = "Compare it with the job's Services: kubectl get services. Use the MASTER_ADDR that the job sets."
+OF_THE_JOB = "Compare it with the job's Services: kubectl get services. Use the MASTER_ADDR that the job sets."
 _OF_THE_PROGRAM = (
     "Correct the address from which the program fetches something; if it is right, the pod needs a DNS server that knows it, "
     "or a proxy (HTTPS_PROXY)."
 )
+LEAST_RETRIES = 3
+"""Warnings at the end of a log that show that a rank tries again: after one or two it may have gone on without a line."""
+
+
+class Retry(NamedTuple):
+    """A host name that ranks look up again and again."""
+
+    host: str
+    excerpts: tuple[Excerpt, ...]
+    """The last warning of each of these ranks."""
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks, sorted."""
+        return tuple(sorted(one.rank for one in self.excerpts if one.rank is not None))
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -46,9 +64,25 @@ def judge(case: Case) -> list[Verdict]:
             ones,
             confidence="likely",
             evidence=[log_excerpt(ending, line(match)) for ending, match in found],
-            remedy=_OF_THE_PROGRAM if all(_FETCHES.search(one.whole) for one in ones) else _OF_THE_JOB,
+            remedy=_OF_THE_PROGRAM if all(_FETCHES.search(one.whole) for one in ones) else OF_THE_JOB,
         )
     ]
+
+
+def retried_name(case: Case) -> Retry | None:
+    """The host name that running ranks cannot resolve, by three or more warnings with which their logs end; None without such.
+    Not by itself a cause: ranks may have gone on since, without a line."""
+    found = [one for pod in case.last_lines if (one := _retries(case, pod)) is not None]
+    host = _host(found[0].text) if found else ""
+    return Retry(host, tuple(found)) if host else None
+
+
+def _retries(case: Case, pod: str) -> Excerpt | None:
+    """The last of the warnings with which the log of a pod that holds one rank ends."""
+    own, ranks = [*takewhile(lambda one: _TEXT.search(one.text), reversed(case.last_lines[pod]))], case.ranks.get(pod, ())
+    if len(own) < LEAST_RETRIES or len(ranks) != 1:
+        return None
+    return Excerpt(source="log", text=own[0].text.strip(), pod=pod, at=own[0].at, rank=ranks[0])
 
 
 def _host(text: str) -> str:

@@ -29,7 +29,7 @@ def judge(case: Case) -> list[Verdict]:
     hang (H01, H03, H05), or no log could be read."""
     names = [pod["metadata"]["name"] for pod in case.ranked]
     if (
-        case.overview.state != "Running"
+        not (case.overview.is_running or case.is_running_in_full)
         or not names
         or hung(case) is not None
         or h03_all_wait.judge(case)

@@ -23,6 +23,8 @@ from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, group, has_ended, may_start, place, progress, writes_at_pace
 from shunter.operator.program_logs.ends import reason
 
+MAY_BE_WELL = "If it evaluates, saves or prepares data there, nothing is wrong: the others wait for that."
+
 
 def judge(case: Case) -> list[Verdict]:
     """Verdicts based on the stacks of two samples, and logs: the ranks that others wait for in a collective or the rendezvous.
@@ -36,7 +38,10 @@ def judge(case: Case) -> list[Verdict]:
     timeouts = [one for one in t14_timeout.judge(case) if one.confidence != "possible"]
     if any(set(one.ranks) == {rank.rank for rank in odd} for one in timeouts):
         return []  # So does T14, with this stack.
-    return [verdict(case, "H01", ranks, odd, text=_text(ranks, odd), remedy=read_at(odd[0]))]
+    remedy = read_at(odd[0])
+    if may_go_on(odd) and remedy:
+        remedy = f"{remedy} {MAY_BE_WELL}"
+    return [verdict(case, "H01", ranks, odd, text=_text(ranks, odd), remedy=remedy)]
 
 
 def hung(case: Case) -> tuple[Group, list[Rank]] | None:
@@ -86,7 +91,7 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     evidence += [item for rank in odd for item in _raised(case, rank)]
     return Verdict(
         id=id,
-        title="HUNG",
+        title="MAY HANG" if confidence == "possible" else "HUNG",
         cause=text,
         confidence=confidence,
         ranks=tuple(rank.rank for rank in odd),
@@ -106,7 +111,10 @@ def _stack(rank: Rank, twice: str) -> list[Excerpt]:
     found = [Excerpt(source="stack", text=f"{position_text(rank)}; {twice}", pod=rank.pod, rank=rank.rank)]
     for child in rank.children:
         frame = place(child.frames)
-        if (rank.doing == "data" or has_ended(rank)) and frame is not None:
+        if not child.is_python:
+            text = f"its child process {child.pid}: {child.command}"
+            found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
+        elif (rank.doing == "data" or has_ended(rank)) and frame is not None:
             text = f"its worker process {child.pid}: {frame_text(frame)}"
             found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
     return found

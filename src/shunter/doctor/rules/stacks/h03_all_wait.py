@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from shunter.doctor.case import Case
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rank_texts import call, called, collective
+from shunter.doctor.rules.logs.t04_name import OF_THE_JOB, retried_name
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h04_recorder
 from shunter.doctor.rules.stacks.h01_hung import needs
@@ -23,8 +24,8 @@ _MISSING = {"recv": "sends", "send": "receives"}
 
 
 def judge(case: Case) -> list[Verdict]:
-    """Verdicts based on two samples in which all ranks wait, each the same in both, without progress. Only possible, and none if
-    the flight recorders differ (H04)."""
+    """Verdicts based on two samples in which all ranks wait, each the same in both, without progress. Only possible, unless their
+    logs end with warnings of a host name that does not resolve; none if the flight recorders differ (H04)."""
     ranks = group(case)
     if ranks is None or not ranks.is_whole or len(ranks.ranks) < 2 or not all(rank.is_same for rank in ranks.ranks):
         return []
@@ -35,7 +36,12 @@ def judge(case: Case) -> list[Verdict]:
     if made.is_made or h04_recorder.judge(case):
         return []
     number = len(ranks.ranks)
-    if joining:
+    retry = retried_name(case) if joining else None
+    if retry is not None:
+        who = rank_list(retry.ranks)
+        text = f"all {number} ranks wait in the rendezvous, because {who} cannot resolve the host name {retry.host}"
+        remedy = OF_THE_JOB
+    elif joining:
         text = f"all {number} ranks wait in the rendezvous: for another rank, or for an address where no process listens"
         remedy = f"WORLD_SIZE and --nnodes must match the job ({number}). Use the MASTER_ADDR and MASTER_PORT that the job sets."
     elif len(calls := _calls(ranks.ranks)) > 1:
@@ -56,14 +62,15 @@ def judge(case: Case) -> list[Verdict]:
     return [
         Verdict(
             id="H03",
-            title="HUNG",
+            title="MAY HANG" if retry is None else "HUNG",
             cause=text,
-            confidence="possible",
+            confidence="possible" if retry is None else "likely",
             ranks=tuple(rank.rank for rank in ranks.ranks),
             pods=tuple(dict.fromkeys(rank.pod for rank in ranks.ranks)),
             evidence=(
                 *(Excerpt(source="stack", text=call(rank), pod=rank.pod, rank=rank.rank) for rank in ranks.ranks),
                 Excerpt(source="log", text=made.text),
+                *(retry.excerpts if retry is not None else ()),
             ),
             remedy=remedy,
         )

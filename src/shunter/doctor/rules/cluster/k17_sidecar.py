@@ -1,0 +1,88 @@
+"""K17: the container that trains has ended, and its pod goes on, because another container of it still runs.
+
+A pod ends with its last container, so the job neither succeeds nor fails before that.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from shunter.api.formats.counts import listed
+from shunter.api.grouping import grouped_by
+from shunter.api.meta import Json
+from shunter.doctor.case import Case
+from shunter.doctor.rank_locations import rank_list
+from shunter.doctor.rules.rule import Rule
+from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.jobs.training_pods import training_container
+from shunter.operator.overview import moment
+
+LEAST_TIME = timedelta(minutes=1)
+"""How long ago the training must have ended: a sidecar that ends with it may take seconds."""
+REMEDY = (
+    "End {} when the training ends, or make it a sidecar: an init container with restartPolicy Always, which Kubernetes stops "
+    "with the pod."
+)
+
+
+class Held(NamedTuple):
+    """A pod whose training has ended while others of its containers run."""
+
+    pod: str
+    trained: str
+    exit_code: int
+    at: str
+    others: tuple[str, ...]
+
+
+def judge(case: Case) -> list[Verdict]:
+    """Verdicts based on pods whose training container ended a minute or longer ago, with any exit code, and will not be
+    restarted, while others run: one for each set of these."""
+    if case.overview.is_finished:
+        return []
+    found = [one for pod in case.ranked if (one := _held(pod, case.now)) is not None]
+    return [_verdict(case, others, ones) for others, ones in grouped_by(found, lambda one: one.others).items()]
+
+
+def _held(pod: Json, now: datetime) -> Held | None:
+    if "deletionTimestamp" in pod["metadata"] or pod.get("status", {}).get("phase") != "Running":
+        return None
+    name, policy = training_container(pod), pod["spec"].get("restartPolicy", "Always")
+    states = {one["name"]: one.get("state") or {} for one in pod["status"].get("containerStatuses") or ()}
+    ended = states.get(name, {}).get("terminated")
+    others = tuple(sorted(other for other, state in states.items() if "running" in state))
+    if not ended or not others or policy == "Always" or (policy == "OnFailure" and ended.get("exitCode")):
+        return None
+    at = moment(ended.get("finishedAt"))
+    if at is None or now - at < LEAST_TIME:
+        return None
+    return Held(pod["metadata"]["name"], name, int(ended.get("exitCode") or 0), str(ended["finishedAt"]), others)
+
+
+def _verdict(case: Case, others: tuple[str, ...], ones: list[Held]) -> Verdict:
+    pods = tuple(one.pod for one in ones)
+    ranks = case.ranks_of(pods)
+    who = rank_list(ranks) if ranks else f"pod {pods[0]}"
+    have, their = ("have", "their") if len(ranks) > 1 else ("has", "its")
+    ended = "failed" if any(one.exit_code for one in ones) else "ended"
+    one_pod, noun, runs = len(pods) == 1, "container" if len(others) == 1 else "containers", "runs" if len(others) == 1 else "run"
+    text = (
+        f"{who} {have} {ended}, but {their} {'pod does' if one_pod else 'pods do'} not end: {noun} {listed(others)} still {runs}"
+    )
+    return Verdict(
+        id="K17",
+        title="POD DOES NOT END",
+        cause=text,
+        confidence="certain",
+        ranks=ranks,
+        pods=pods,
+        evidence=tuple(
+            Excerpt(source="pod", text=f"{one.trained} ended with exit code {one.exit_code}", pod=one.pod, at=one.at)
+            for one in ones
+        ),
+        remedy=REMEDY.format(listed(others)),
+    )
+
+
+RULE = Rule("K17", judge)
