@@ -97,6 +97,32 @@ WRONG = {
         2,
         "Did you mean --procs? Options of the program itself come after --: shunter run train.py -- --epochs\n",
     ),
+    "a script and its interpreter": (
+        ("run", "python3", "-u", "train.py", "--lr", "1 2"),
+        2,
+        "Name the program alone: shunter run train.py -- --lr '1 2'; --nodes and --procs set the number of processes.\n",
+    ),
+    "a script and its launcher": (
+        ("run", "torchrun", "--nproc-per-node", "2", "--", "train.py", "a"),
+        2,
+        "torchrun starts a program, which shunter run does itself.\n       Name the program alone: shunter run train.py -- a;",
+    ),
+    "a launcher of two words": (
+        ("run", "accelerate", "launch", "--num_processes", "2", "train.py"),
+        2,
+        "accelerate launch starts a program, which shunter run does itself.\n       Name the program alone: shunter run train.py",
+    ),
+    "a module and its interpreter": (
+        ("run", "python", "-m", "pkg.train", "x"),
+        2,
+        "program alone: shunter run -m pkg.train -- x;",
+    ),
+    "a launcher that is a module": (
+        ("run", "python", "-m", "torch.distributed.run", "--nnodes", "2", "-m", "pkg.train"),
+        2,
+        "python -m torch.distributed.run starts a program, which shunter run does itself.\n       Name the program alone:",
+    ),
+    "a launcher alone": (("run", "deepspeed"), 2, "Name the program alone: shunter run train.py;"),
     "an option that is none, beside a manifest": (("run", "binary", "--steps", "3"), 2, "no option --steps.\n       See them: "),
     "an option that is none, of another command": (("delete", "j", "--xyz"), 2, "no option --xyz.\n       See them: "),
     "a command that is none": (("frobnicate",), 2, " has no command frobnicate.\n       See them: "),

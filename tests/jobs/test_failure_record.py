@@ -161,6 +161,16 @@ def test_a_diagnosis_of_another_pod_than_the_first_to_fail_is_no_headline() -> N
     assert cause_and_remedy(ended, pods, [], {"master-0": ["ValueError: x"]}, named)[0] == "master-0: exit code 1: ValueError: x"
 
 
+def test_an_exception_that_says_what_is_wrong_has_its_remedy_where_the_diagnosis_names_none() -> None:
+    """`doctor` named it, and `run` and `describe` did not."""
+    terminated = {"exitCode": 1, "reason": "Error", "finishedAt": ago(9)}
+    pods = [v1_pod("master", 0, phase="Failed", containerStatuses=[{"name": "pytorch", "state": {"terminated": terminated}}])]
+    log = {"master-0": ["EOFError: EOF when reading a line", "Name? "]}
+    why, remedy = cause_and_remedy(job(**FAILED), pods, [], log, None)
+    assert why == "master-0: exit code 1: EOFError: EOF when reading a line"
+    assert "standard input" in remedy
+
+
 def test_a_job_that_runs_again_is_described_with_what_failed_before() -> None:
     runs: Json = {"phase": "Running", "containerStatuses": [{"name": "pytorch", "state": {"running": {"startedAt": ago(5)}}}]}
     pods = [v1_pod("master", **runs), v1_pod("worker", 0, **runs)]

@@ -29,6 +29,7 @@ from shunter.operator.overview import Overview, overview
 from shunter.operator.pod_places import Members, place
 from shunter.operator.program_logs.ends import exception_line, exception_name
 from shunter.operator.rank_failures import fault as fault_of
+from shunter.operator.remedies import remedy_for
 from shunter.operator.trainer.status import DEADLINE_EXCEEDED
 from shunter.operator.training.policies.deadline import EXCEEDED
 
@@ -74,11 +75,13 @@ def cause_and_remedy(
     job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]], named: NamedCause | None
 ) -> tuple[str, str]:
     """The headline of a failed job, and its remedy if known: the diagnosis if it is about the pod that failed first, else
-    `failure_cause`."""
+    `failure_cause`, with what to do about its exception."""
     ordered = _ordered(job, pods, logs)
     if named is not None and ordered and ordered[0].pod in named.pods and not stop_text(job, pods, ordered[0], logs):
         return named.text, named.remedy
-    return failure_cause(job, pods, events, logs).sentence, ""
+    cause = failure_cause(job, pods, events, logs)
+    first = ordered[0] if ordered and not missed_deadline(overview(job)) else None
+    return cause.sentence, remedy_for(_exception(job, pods, first, logs)) if first is not None else ""
 
 
 def failure_cause(job: Json, pods: Sequence[Json], events: Sequence[Json], logs: dict[str, list[str]]) -> Cause:

@@ -13,7 +13,8 @@ overview.py            state, ranks and times of a job of any kind in one row; n
 training_progress.py   steps, time left and warnings of what a program reported; restarts.py: how often all pods were recreated
 suspension.py          how a job is suspended or resumed; interrupted_scaling.py: one that `scale` left suspended
                        (what `jobs` says of it, ScaleInterrupted, is in causes/job.py)
-program_logs/          what programs write, and which line says why they ended; needs.py: what they need of an image
+program_logs/          what programs write, and which line says why they ended; needs.py: what they need of an image;
+                       remedies.py: what to do about errors that say themselves what is wrong
 config.py, kinds.py    the file of `--config`; the kinds that are served
 permissions.py         what the operator may do: the one source of its roles
 process.py             the process, `__main__.py` that of an embedded cluster; job_gauge.py: metrics of jobs by state

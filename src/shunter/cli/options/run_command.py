@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,7 +21,10 @@ class RunCommand(Command):
     """Separates the arguments after the first `--`, which the parser would take for manifests."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Stores the arguments after `--`, if any, in `ctx.meta[PROGRAM_ARGUMENTS]`."""
+        """Stores the arguments after `--`, if any, in `ctx.meta[PROGRAM_ARGUMENTS]`. Raises InputError for a command that starts
+        a program, such as `torchrun train.py`."""
+        if args and not ctx.resilient_parsing and not args[0].startswith("-") and not is_program(args[0]):
+            require_no_launcher(args)
         if "--" in args:
             at = args.index("--")
             ctx.meta[PROGRAM_ARGUMENTS] = args[at + 1 :]
@@ -35,6 +40,28 @@ class RunCommand(Command):
         own = f"Options of the program itself come after --: shunter run {program[0]} -- {missing}"
         meant = f"{error.remedy} " if error.remedy.startswith("Did you mean") else ""
         return InputError(error.message, f"{meant}{own}")
+
+
+def require_no_launcher(words: Sequence[str]) -> None:
+    """InputError if the words are a command of an interpreter or launcher, such as `torchrun --nproc-per-node 2 train.py`; it
+    says how `run` starts the same program."""
+    from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
+    from shunter.migrate.conversion.commands.launchers import started, starts_programs
+
+    if not starts_programs(words[0]) or os.path.isdir(words[0]):
+        return
+    found = started([Argument(word, SourceRange()) for word in words])
+    launcher, command = words[0], "shunter run train.py"
+    if found is not None and found.kind in ("script", "module") and found.name:
+        launcher = words[0] if found.launcher == "python" else " ".join(word.value for word in found.head)
+        name, *own = [word.value for word in found.program]
+        own = own[1:] if own[:1] == ["--"] else own
+        named = ["-m", name] if found.kind == "module" else [name]
+        command = shlex.join(["shunter", "run", *named, *(["--", *own] if own else [])])
+    raise InputError(
+        f"{launcher} starts a program, which shunter run does itself.",
+        f"Name the program alone: {command}; --nodes and --procs set the number of processes.",
+    )
 
 
 def program_arguments(ctx: typer.Context) -> list[str] | None:

@@ -2,7 +2,6 @@
 
 cluster/, logs/, stacks/, pace/    the rules, a module each
 rule.py                            what a rule is
-remedies.py                        what to do about errors that say themselves what is wrong
 carried.py                         verdicts about causes that `operator.causes` has decided
 
 A rule is a module with `RULE` in one of the folders: an id, what it needs, and a pure function. Its cases are data: recordings of

@@ -8,6 +8,7 @@ from doctor.evidences import ended, failed, log, pod, traceback
 from doctor.rule_cases import CASES
 from job_evidence import NOW, ago, event, v1_job
 from shunter.doctor.diagnosing import diagnose
+from shunter.doctor.evidence import Missing
 from shunter.operator.diagnosis import RANK_FAILED
 
 
@@ -84,6 +85,14 @@ def test_what_failed_is_known_from_events_where_a_job_has_no_record() -> None:
     evidence = failed(events=[event(v1_job(2)["metadata"]["uid"], RANK_FAILED, told)])
     (verdict,) = diagnose(evidence, evidence.at).verdicts
     assert (verdict.id, verdict.ranks, verdict.cause) == ("T00", (1,), "rank 1 ended with KeyError: 'DATASET'")
+
+
+@pytest.mark.parametrize(("is_refused", "remedy"), [(False, ""), (True, "Its log could not be read.")])
+def test_a_log_that_was_not_asked_for_is_not_said_to_be_unreadable(is_refused: bool, remedy: str) -> None:
+    """`run` diagnoses without logs, which it shows itself: it said this below the log that it had printed."""
+    evidence = failed(pod(0, **ended(130)), missing=(Missing(what="logs", why="none", is_refused=is_refused),))
+    (verdict,) = diagnose(evidence, NOW).verdicts
+    assert (verdict.cause, verdict.remedy) == ("rank 0 was ended by SIGINT (exit code 130)", remedy)
 
 
 def test_the_remedy_of_an_exception_is_a_command_for_its_rank() -> None:

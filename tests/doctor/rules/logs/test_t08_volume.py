@@ -35,6 +35,14 @@ HOST = {"hostPath": {"path": "/srv"}}
             id="a relative path is in the container's workingDir, and fsGroup does not help on a hostPath",
         ),
         pytest.param(
+            [traceback("OSError: [Errno 30] Read-only file system: 'result.csv'")],
+            MOUNTED,
+            HOST,
+            "rank 0 cannot write: a file system that is not named is read-only",
+            "What is below $SHUNTER_CHECKPOINT_DIR is kept; /tmp goes with the pod.",
+            id="a relative path is in the directory that run mounts read only",
+        ),
+        pytest.param(
             [f"{DENIED}: '7.pt'"],
             MOUNTED,
             HOST,

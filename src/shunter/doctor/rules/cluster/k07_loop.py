@@ -9,13 +9,13 @@ from shunter.api.formats.counts import count
 from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.endings import Ending
-from shunter.doctor.rules.remedies import remedy_for
 from shunter.doctor.rules.rule import Rule, logs_command, of_error, of_pods, pods_and_events, pods_of, ranks_of, ranks_text
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.causes.pods import LOOP_RESTARTS
 from shunter.operator.overview import limits
 from shunter.operator.program_logs.ends import last_error_in
+from shunter.operator.remedies import remedy_for
 
 
 def judge(case: Case) -> list[Verdict]:

@@ -11,12 +11,12 @@ from shunter.doctor.case import Case
 from shunter.doctor.endings import TOGETHER, Ending
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
-from shunter.doctor.rules.remedies import remedy_for
 from shunter.doctor.rules.rule import Rule, logs_command, logs_of_failures, of_error, ranks_of, ranks_text
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator import needs as program_needs
 from shunter.operator.diagnosis import SIGNALS
 from shunter.operator.program_logs.lines import is_step
+from shunter.operator.remedies import remedy_for
 
 KILL, ILLEGAL_INSTRUCTION = 137, 132
 
@@ -93,7 +93,8 @@ def _remedy(case: Case, ending: Ending) -> str:
     if ending.error is None and ending.exit_code == KILL:
         return "It was killed by kill -9, or at the end of its grace period. Kubernetes does not report a lack of memory."
     if not ending.has_log:
-        return "Its log could not be read."
+        is_skipped = any(one.what == "logs" and not one.is_refused for one in case.evidence.missing)
+        return "" if is_skipped else "Its log could not be read."
     if ending.error is None:
         return "Correct the container's command, or what it reads." if ending.refusal else ""
     if not _place(ending):

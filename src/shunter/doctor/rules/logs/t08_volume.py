@@ -19,6 +19,7 @@ from shunter.doctor.rules.cluster.k06_bus_error import lacks_shared_memory
 from shunter.doctor.rules.logs.texts import log_excerpt, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_of, ranks_text
 from shunter.doctor.verdicts import Confidence, Verdict
+from shunter.operator.remedies import remedy_for
 
 DENIED = "Permission denied"
 _TEXT = re.compile(r"(No space left on device|Read-only file system|Disk quota exceeded)(?:[^'\"/]*['\"]?(/[^'\"\s]*))?")
@@ -97,7 +98,8 @@ def _verdict(case: Case, fault: Fault, by_path: dict[str, list[Ending]]) -> Verd
         be = "are" if len(ranks_of(ones)) > 1 else "is"
         text = f"{ranks_text(ones)} {be} denied access to {paths or 'a file'}{f' on {fault.place}' if fault.place else ''}"
     else:
-        title, is_so, remedy = TITLES[fault.what]
+        title, is_so, known = TITLES[fault.what]
+        remedy = known if fault.place else remedy_for(ones[0].text) or known
         place = fault.place or "a file system that is not named"
         text = f"{ranks_text(ones)} cannot write{f' at {paths}' if paths else ''}: {place} {is_so}"
     evidence = [log_excerpt(one, one.text) for one in ones]

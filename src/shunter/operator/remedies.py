@@ -10,6 +10,13 @@ OTHER_PROCESSOR = (
 )
 _REMEDIES = (
     (
+        re.compile(r"^(?!.*['\"‘]/).*Read-only file system"),
+        (
+            "Write to another path: shunter run mounts the program's own directory read only on the embedded cluster. What is "
+            "below $SHUNTER_CHECKPOINT_DIR is kept; /tmp goes with the pod."
+        ),
+    ),
+    (
         re.compile(r"^EOFError: EOF when reading a line$"),
         "It reads standard input, which pods do not have: pass what it asks for as arguments, after --, or in variables.",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.doctor.rules.remedies import remedy_for
+from shunter.operator.remedies import remedy_for
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,13 @@ from shunter.doctor.rules.remedies import remedy_for
         ("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ", "limits.memory"),
         ("BlockingIOError: [Errno 11] Resource temporarily unavailable", "podPidsLimit"),
         ("RuntimeError: can't start new thread", "OMP_NUM_THREADS"),
+        ("OSError: [Errno 30] Read-only file system: 'result.csv'", "$SHUNTER_CHECKPOINT_DIR"),
+        (
+            "RuntimeError: [enforce fail at inline_container.cc:746] . open file failed with strerror: Read-only file system",
+            "$SHUNTER_CHECKPOINT_DIR",
+        ),
+        ("OSError: [Errno 30] Read-only file system: '/data/result.csv'", ""),
+        ("mkdir: cannot create directory ‘/workspace/checkpoints/train’: Read-only file system", ""),
         ("ValueError: no", ""),
         ("KeyError: 'EOFError: EOF when reading a line'", ""),
     ],
