@@ -13,5 +13,8 @@ image_builds.py                `images build`: environments that stand for image
 mlflow_server.py, mlflow_start.py    its MLflow server
 local_path.py, enforced_policies.py, dial_errors.py    marks of volumes; of NetworkPolicies; why no connection came about
 
-Tests: tests/cluster; supervisor.py and supervisor_end.py in test_lifecycle.py there.
+Tests: tests/cluster; supervisor.py and supervisor_end.py in test_lifecycle.py there; dial_errors.py in
+tests/cluster/node/pod/test_hooks.py, enforced_policies.py in tests/cluster/node/test_network_policies.py, local_path.py in
+tests/cluster/controllers/volumes/test_volume_plan.py, mlflow_server.py and mlflow_start.py in test_lifecycle.py and
+tests/cli/test_tracking.py, namespaces.py in tests/launch/test_applying.py; agent.py runs in all of tests/e2e.
 """

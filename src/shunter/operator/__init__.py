@@ -22,5 +22,5 @@ webhooks.py, registrar.py    whether webhooks are served, registered, trusted an
 
 Tests: tests/operator; which failures only follow another in tests/jobs/test_failures.py; permissions.py in
 tests/conformance/test_permissions.py; deleted_pods.py in training/test_failures.py and trainer/test_failed_pods.py below
-tests/operator.
+tests/operator; webhook_names.py in trainer/test_admission.py.
 """

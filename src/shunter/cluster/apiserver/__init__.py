@@ -25,6 +25,9 @@ printers/                    what `kubectl get` shows
 status.py                    refusals in kube-apiserver's words
 
 Tests: tests/cluster/apiserver; requests and the answers of a real kube-apiserver in tests/vectors/cases, those of watches in
-watch.yaml and watch-paths.yaml, of resourceVersions in resource-versions.yaml, of deletions in deletion.yaml,
-of field selectors in field-selectors.yaml there.
+watch.yaml and watch-paths.yaml, of resourceVersions in resource-versions.yaml, of deletions in deletion.yaml, of field
+selectors in field-selectors.yaml there; bootstrap.py in test_process.py there, metrics.py, openapi.py and version.py in
+test_discovery.py, resource_metrics.py by `kubectl top` in tests/kubectl/commands.yaml, decoding.py in test_writes.py, status.py
+in test_negotiation.py, event_versions.py in tests/cluster/apiserver/builtin/test_events.py, field_rules.py in
+tests/cluster/apiserver/builtin/rules, kinds.py and registry.py in tests/cluster/apiserver/builtin/test_recorded_kinds.py.
 """

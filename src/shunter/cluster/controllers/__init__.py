@@ -10,9 +10,9 @@ garbage/, namespaces.py                  owners that are gone; namespaces that c
 unassigned_pods.py                       pods deleted before they had a node
 served_kinds.py, removals.py, reconciler.py    what the I/O layers share
 
-Tests: tests/cluster/controllers, first statuses of Jobs and JobSets, which come 0.2 s later (`status_after` in
-job/plan.py and jobset/plan.py), in test_first_statuses.py there; lifecycles
-of objects, as real controllers were recorded, in tests/recordings.
+Tests: tests/cluster/controllers, first statuses of Jobs and JobSets, which come 0.2 s later (`status_after` in job/plan.py and
+jobset/plan.py), in test_first_statuses.py there; lifecycles of objects, as real controllers were recorded, in tests/recordings;
+reconciler.py in test_namespaces.py and test_unassigned_pods.py, removals.py in test_namespaces.py there.
 """
 
 from __future__ import annotations

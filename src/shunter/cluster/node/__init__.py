@@ -15,5 +15,6 @@ process.py                  `shunter node`
 retry_times.py              when what failed is tried again
 descriptors.py, file_watch.py    pipes and terminals in the event loop; waiting for a file to change
 
-Tests: tests/cluster/node; whole pods in test_pods.py there, teardown in test_user_namespace.py and runtime/test_namespaces.py.
+Tests: tests/cluster/node; whole pods in test_pods.py there, teardown in test_user_namespace.py and runtime/test_namespaces.py;
+descriptors.py in tests/cluster/node/test_streams.py.
 """

@@ -8,5 +8,6 @@ controller.py    the I/O layer; it asks the API server for kinds and schemas
 It stands beside the other controllers because it uses the expression checker of the API server. Source: k8s.io/apiserver 1.36
 `admission/plugin/policy/validating/typechecking.go`, k8s.io/kubernetes `controller/validatingadmissionpolicystatus`.
 
-Tests: tests/cluster/policy_types; tests/vectors/cases/policy-types.yaml.
+Tests: tests/cluster/policy_types; tests/vectors/cases/policy-types.yaml; schemas.py in test_types.py, controller.py in
+policy-types.yaml.
 """

@@ -18,8 +18,9 @@ runtime_patches.py          runtimePatches, merged into the runtime's template; 
 resources.py, upserts.py    GPUs and CPUs of a node; lists of containers
 controllers.py              which changes wake a job; pods are read once a second, and at once when one has failed
 
-Tests: tests/operator/trainer; runtime_spec.py, and
-what is not written of a job that cannot be built, in test_obstacles.py there, controllers.py (wakes, and
-pods read at once) in tests/operator/test_watch_triggers.py; changes that the CRD refuses (numNodes of a running TrainJob) in
-tests/api/crds/test_generator.py; lifecycles, as upstream's Trainer was recorded, in tests/recordings/v2 (test_recordings.py).
+Tests: tests/operator/trainer; runtime_spec.py, and what is not written of a job that cannot be built, in test_obstacles.py
+there, controllers.py (wakes, and pods read at once) in tests/operator/test_watch_triggers.py; changes that the CRD refuses
+(numNodes of a running TrainJob) in tests/api/crds/test_generator.py; lifecycles, as upstream's Trainer was recorded, in
+tests/recordings/v2 (test_recordings.py); model.py and plugin.py in test_render.py, views.py in test_resumption.py and
+test_failures.py, reconciler.py by test_recordings.py in tests/operator.
 """

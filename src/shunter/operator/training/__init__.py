@@ -23,8 +23,10 @@ metrics.py                  counters of jobs; writes.py: events of writes; contr
 
 Shared code never asks which kind it has: it asks the `Framework`. A further kind is a module in `frameworks/`.
 
-Tests: tests/operator/training; names that are too long in test_kinds.py, prerequisites.py in test_gang.py and test_autoscaler.py
-there, which ends are new (ExitedWithCode)
-in test_failures.py, controllers.py in tests/operator/test_watch_triggers.py; lifecycles of jobs, as upstream's Training
-Operator was recorded, in tests/recordings/v1.
+Tests: tests/operator/training; names that are too long in test_kinds.py, prerequisites.py in test_gang.py and
+test_autoscaler.py there, which ends are new (ExitedWithCode) in test_failures.py, controllers.py in
+tests/operator/test_watch_triggers.py; lifecycles of jobs, as upstream's Training Operator was recorded, in tests/recordings/v1;
+children.py, observed.py, job.py and writes.py in test_plan.py, failure_record.py in test_failures.py, framework.py in
+test_replica_sync.py, progress.py in test_status.py, ports.py in tests/operator/training/frameworks, reconciler.py in
+tests/operator/test_watch_triggers.py.
 """

@@ -9,6 +9,9 @@ bound_policies.py           which of them a write concerns; policy_expressions.p
 webhooks.py                 which webhooks are asked; match_conditions.py: the CEL expressions that keep a write from them
 webhook_calls.py            a webhook asked, and that it cannot be reached; webhook_answers.py: what is taken for an answer
 
-Tests: tests/cluster/apiserver/admission; what is refused in tests/vectors/cases: limits.yaml, quotas.yaml, runtime-classes.yaml,
-policies.yaml, mutating-policies.yaml, policies-with-webhooks.yaml, policy-types.yaml and webhooks.yaml.
+Tests: tests/cluster/apiserver/admission; what is refused in tests/vectors/cases: limits.yaml, quotas.yaml,
+runtime-classes.yaml, policies.yaml, mutating-policies.yaml, policies-with-webhooks.yaml, policy-types.yaml and webhooks.yaml;
+attributes.py, bound_policies.py, expression_types.py, match_conditions.py and policy_expressions.py in test_policies.py there,
+webhook_answers.py and webhook_calls.py in test_webhooks.py, chain.py in tests/cluster/apiserver/test_writes.py, jobset.py in
+tests/recordings/jobset.
 """

@@ -10,5 +10,6 @@ compare.py         which fields a write changed; merge.py: a configuration into 
 fields.py, field_set.py    how fields of a kind are merged; sets of them
 last_applied.py    from `kubectl apply` to `--server-side`; typed.py: a configuration that does not fit its kind
 
-Tests: tests/cluster/apiserver/apply; answers of a real kube-apiserver in tests/vectors/cases/apply-builtin.yaml and others there.
+Tests: tests/cluster/apiserver/apply; answers of a real kube-apiserver in tests/vectors/cases/apply-builtin.yaml and others
+there; compare.py, errors.py, last_applied.py, merge.py and typed.py in test_server_side.py there.
 """

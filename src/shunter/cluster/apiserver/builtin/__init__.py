@@ -12,9 +12,13 @@ events.py, plain.py       Events in two groups; kinds that are only kept, and th
                           enforce
 rules/                    what the others refuse; typed.py: how a kind gets its schema
 
-Tests: tests/cluster/apiserver/builtin, NetworkPolicies (plain.py) in test_network_policies.py there;
-requests and the answers of a real kube-apiserver in tests/vectors/cases (builtin-*.yaml, refused-*.yaml; addresses,
-node ports and health check ports of Services in service-addresses.yaml).
+Tests: tests/cluster/apiserver/builtin, NetworkPolicies (plain.py) in test_network_policies.py there; requests and the answers
+of a real kube-apiserver in tests/vectors/cases (builtin-*.yaml, refused-*.yaml; addresses, node ports and health check ports of
+Services in service-addresses.yaml); pods.py and jobs.py in builtin-pods.yaml and builtin-jobs.yaml, workloads.py in
+builtin-workloads.yaml, policies.py and mutating_policies.py in policies.yaml and mutating-policies.yaml, webhooks.py in
+webhooks.yaml, signing_requests.py in signing-requests.yaml, crds.py in definitions.yaml, access.py in rights.yaml,
+autoscaling.py in builtin-others.yaml, namespaces.py in immutable.yaml, scheduling.py in refused-others.yaml there; typed.py in
+test_config.py.
 """
 
 from __future__ import annotations

@@ -15,8 +15,11 @@ cel_authorizer.py           what expressions of admission ask the authorizer
 embedded.py, nesting.py     objects within objects; how deep they may be
 golang.py                   built-in kinds, as Go's JSON decoder takes them
 
-Tests: tests/cluster/apiserver/schema; tests/vectors/cases/schema-definitions.yaml, schema-rules.yaml and schema-validation.yaml;
-expressions in cel-functions.yaml and cel-times.yaml, in the latter also texts of times and defaults that rules refuse.
+Tests: tests/cluster/apiserver/schema; tests/vectors/cases/schema-definitions.yaml, schema-rules.yaml and
+schema-validation.yaml; expressions in cel-functions.yaml and cel-times.yaml, in the latter also texts of times and defaults
+that rules refuse; cel_functions.py in test_cel.py there, cel_authorizer.py in
+tests/cluster/apiserver/admission/test_policies.py, validate.py, prune.py, node.py, golang.py and embedded.py in
+schema-validation.yaml, structure.py in schema-definitions.yaml, rule_limits.py in schema-rules.yaml.
 """
 
 from __future__ import annotations

@@ -8,5 +8,6 @@ controller.py   the I/O layer: every autoscaler each period; views.py: what it r
 proposals.py    what each metric asks for; calculation.py: how many replicas a use of a resource is
 limits.py       how far and how fast: bounds, policies, stabilization windows
 
-Tests: tests/cluster/controllers/autoscaling; proposals in test_plan.py there.
+Tests: tests/cluster/controllers/autoscaling; proposals in test_plan.py there; views.py in test_calculation.py, controller.py in
+tests/vectors/cases/controllers.yaml.
 """

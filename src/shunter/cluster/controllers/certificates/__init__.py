@@ -8,5 +8,6 @@ views.py         what they read of requests
 
 Source: k8s.io/kubernetes 1.36 `pkg/controller/certificates` (signer, approver, cleaner).
 
-Tests: tests/cluster/controllers/certificates; on a cluster in tests/e2e/test_certificates.py.
+Tests: tests/cluster/controllers/certificates; on a cluster in tests/e2e/test_certificates.py; approval.py, signers.py, views.py
+and what controller.py asks in test_plan.py there.
 """

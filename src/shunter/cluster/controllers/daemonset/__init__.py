@@ -8,5 +8,6 @@ nodes.py, pod.py              on which nodes a pod belongs, and how it names its
 rolling.py, history.py        a rolling update; revisions of the template
 backoff.py                    how long a failed pod is waited for
 
-Tests: tests/cluster/controllers/daemonset; plan in test_nodes.py and test_rolling.py there.
+Tests: tests/cluster/controllers/daemonset; plan in test_nodes.py and test_rolling.py there; history.py and pod.py in
+test_rolling.py and test_nodes.py there, controller.py in tests/e2e/test_workloads.py.
 """

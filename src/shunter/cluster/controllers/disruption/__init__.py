@@ -6,5 +6,5 @@ controller.py        the I/O layer: what the plan sees, from the shared caches
 
 Behaves as Kubernetes 1.36's `pkg/controller/disruption`. Evictions ask its status, in the API server.
 
-Tests: tests/cluster/controllers/disruption.
+Tests: tests/cluster/controllers/disruption; controller.py in tests/e2e/test_drain.py.
 """

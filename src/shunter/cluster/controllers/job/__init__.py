@@ -15,7 +15,8 @@ indexes.py, pods.py, status.py, ttl.py        completion indexes; a pod as it is
 orphans.py                                    pods that no Job counts any more
 
 Tests: tests/cluster/controllers/job, startTime of suspended, resumed and finished Jobs in test_start_time.py there;
-tests/recordings/job, replayed by tests/cluster/controllers/test_recordings.py.
+tests/recordings/job, replayed by tests/cluster/controllers/test_recordings.py; plan.py by these recordings, controller.py in
+tests/e2e/test_native_jobs.py.
 """
 
 from shunter.cluster.controllers.job.pods import pods_of

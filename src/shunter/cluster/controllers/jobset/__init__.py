@@ -11,7 +11,8 @@ jobs.py, labels.py, names.py            what each Job is; its labels; names and 
 children.py, replicated_status.py, progress.py    Jobs by what they mean; status.replicatedJobsStatus; status and events
 plan.py, controller.py                  one reconcile; the I/O layer
 
-Tests: tests/cluster/controllers/jobset; tests/recordings/jobset, replayed by tests/cluster/controllers/test_recordings.py.
+Tests: tests/cluster/controllers/jobset; tests/recordings/jobset, replayed by tests/cluster/controllers/test_recordings.py;
+plan.py by these recordings, controller.py in tests/cluster/controllers/jobset/test_left_over.py.
 """
 
 from shunter.cluster.controllers.jobset.jobs import jobs_of

@@ -5,5 +5,5 @@ controller.py    the I/O layer: every quota each second, with the objects that i
 
 The API server counts by itself before it lets an object in, so the status may lag behind and nothing is let through by that.
 
-Tests: tests/cluster/controllers/quota; on a cluster in tests/e2e/test_workloads.py.
+Tests: tests/cluster/controllers/quota; on a cluster in tests/e2e/test_workloads.py; controller.py there.
 """

@@ -9,5 +9,6 @@ plan.py          whose turn it is (priority, age); the node, or condition and ev
 resources.py, pod.py    what a node has left; what a pod asks
 controller.py    the I/O layer
 
-Tests: tests/cluster/controllers/scheduler; pod in test_fit.py and test_resources.py there.
+Tests: tests/cluster/controllers/scheduler; pod in test_fit.py and test_resources.py there; controller.py in test_plan.py there
+and tests/e2e.
 """

@@ -6,5 +6,6 @@ claim_plan.py, matching.py       a claim: bound, to which volume, protected whil
 volume_plan.py, directories.py   a volume: its phase, whether it goes when released (reclaimPolicy); its directory goes then
 controller.py, views.py          the I/O layer; what they read of claims, volumes and classes
 
-Tests: tests/cluster/controllers/volumes; views in test_claim_plan.py and test_volume_plan.py there.
+Tests: tests/cluster/controllers/volumes; views in test_claim_plan.py and test_volume_plan.py there; controller.py in
+tests/e2e/test_volumes.py.
 """

@@ -17,5 +17,8 @@ warm_program.py, warm_shell.py         the fork becomes the program; the shell b
 removal.py                             mounts and files of a pod, taken away
 
 Tests: tests/cluster/node/launch; warm_*.py in tests/cluster/node/test_warm_start.py, user_namespace.py and packet_filter.py in
-test_user_namespace.py and test_network_policies.py there, execution.py and command.py in test_pods.py and test_streams.py.
+test_user_namespace.py and test_network_policies.py there, execution.py and command.py in test_pods.py and test_streams.py;
+attempt.py in test_supervisor.py, listening.py in tests/cluster/node/net/test_starting_pods.py, entering.py in
+tests/cluster/node/test_network_policies.py, executable.py in test_supervisor.py, netlink.py in test_sandbox.py, requests.py and
+zygote.py in test_forking.py, standard_streams.py in test_attachments.py, sockets.py in tests/cluster/node/net/test_dns.py.
 """

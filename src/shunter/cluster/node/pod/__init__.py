@@ -9,5 +9,6 @@ probing.py, hooks.py   postStart, preStop and probes; grpc_probe.py asks those o
 stopping.py            preStop (by hooks.py), then SIGTERM, at the end of the grace period SIGKILL
 status.py              pure: phase, conditions and container statuses; status_writer.py writes them
 
-Tests: tests/cluster/node/pod; whole pods in tests/cluster/node/test_pods.py.
+Tests: tests/cluster/node/pod; whole pods in tests/cluster/node/test_pods.py; assigned_pod.py in test_status_writer.py there,
+containers.py and container_set.py in test_lifecycle.py, worker.py in tests/cluster/node/test_node.py.
 """

@@ -10,5 +10,6 @@ launcher.py, launcher_call.py, forking_process.py    the launcher as the agent s
 warm_parents.py                from which warm parent a container is forked, if from one
 
 Tests: tests/cluster/node/runtime; levels.py in test_namespaces.py there, launcher.py and network_policies.py in
-tests/cluster/node/test_crashes.py and test_network_policies.py.
+tests/cluster/node/test_crashes.py and test_network_policies.py; forking_process.py in test_warm_parents.py, launcher_call.py in
+tests/cluster/node/test_crashes.py.
 """

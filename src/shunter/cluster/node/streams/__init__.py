@@ -11,5 +11,7 @@ spdy_command.py, websocket_command.py    exec and attach over each transport; we
 spdy.py, spdy_frames.py, spdy_dictionary.py    SPDY/3.1: streams; frames as bytes
 byte_stream.py, inbox.py                 one connection; how much of what it sends is kept in memory
 
-Tests: tests/cluster/node/streams; whole commands in tests/cluster/node/test_streams.py.
+Tests: tests/cluster/node/streams; whole commands in tests/cluster/node/test_streams.py; byte_stream.py and inbox.py in
+test_spdy.py there, spdy_dictionary.py in test_spdy_frames.py, spdy_command.py, websocket_command.py and websocket_ports.py in
+tests/cluster/node/test_streams.py, endpoints.py and sessions.py in tests/cluster/node/server/test_kubelet_api.py.
 """

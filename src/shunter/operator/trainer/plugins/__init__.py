@@ -10,7 +10,7 @@ trainjobstatus.py      token and address of the status server in the training po
 jobset.py              last: the JobSet, with image, command, env and initializers of the TrainJob
 
 Tests: tests/operator/trainer/plugins, image and environment of the launchers and nodes of MPI jobs in test_mpi.py there;
-plainml.py in tests/operator/trainer/test_render.py.
+plainml.py in tests/operator/trainer/test_render.py; ssh_keys.py in test_mpi.py.
 """
 
 from __future__ import annotations

@@ -7,5 +7,5 @@ writes.py           at most one write per job and second: the newest
 place.py            URL and audience, on which server and plugin `trainjobstatus` agree; current_place.py: its certificate renewed
 metrics.py          counts of reports
 
-Tests: tests/operator/trainer/statusserver; place.py in test_server.py there.
+Tests: tests/operator/trainer/statusserver; place.py in test_server.py there; metrics.py in tests/operator/test_process.py.
 """

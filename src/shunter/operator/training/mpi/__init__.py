@@ -8,5 +8,5 @@ names.py          names of objects; slotsPerWorker; whether the launcher trains 
 
 What stops a job (faults, names, the mpi-operator's) is in operator/training/frameworks/mpi.py, admission in
 api/training/mpi_rules.py.
-Tests: tests/operator/training/mpi; tests/recordings/v1.
+Tests: tests/operator/training/mpi; tests/recordings/v1; names.py in test_objects.py there.
 """

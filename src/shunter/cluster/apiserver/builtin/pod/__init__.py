@@ -10,5 +10,9 @@ defaults.py, resources.py    defaults; requests by default and the QoS class
 ephemeral.py, warnings.py    ephemeral containers; Warning headers
 
 Tests: tests/vectors/cases/builtin-pods.yaml, pod-fields.yaml, pod-keys-and-devices.yaml, refused-fields.yaml,
-ephemeral-containers.yaml and pod-warnings.yaml; resources.py in tests/cluster/apiserver/builtin/pod.
+ephemeral-containers.yaml and pod-warnings.yaml; resources.py in tests/cluster/apiserver/builtin/pod; rules.py, defaults.py,
+container_rules.py, volume_rules.py and security_rules.py in builtin-pods.yaml and refused-fields.yaml, operating_systems.py in
+refused-fields.yaml, field_refs.py and pod_level_resources.py in pod-fields.yaml, file_keys.py, device_rules.py and
+resource_claims.py in pod-keys-and-devices.yaml, placement_rules.py and label_keys.py in
+tests/vectors/cases/spread-constraints.yaml.
 """

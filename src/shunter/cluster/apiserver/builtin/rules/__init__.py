@@ -8,5 +8,10 @@ claims.py    PersistentVolumeClaims, also as templates
 signing_requests.py    CertificateSigningRequests
 policies.py    admission policies of both kinds, and their bindings
 
-Tests: tests/cluster/apiserver/builtin/rules, tests/vectors (`refused-*`).
+Tests: tests/cluster/apiserver/builtin/rules, tests/vectors (`refused-*`); services.py in
+tests/cluster/apiserver/builtin/test_services.py, claims.py in tests/vectors/cases/claims.yaml, signing_requests.py in
+tests/vectors/cases/signing-requests.yaml, resources.py in test_quotas.py, workload_status.py in
+tests/vectors/cases/statuses.yaml, autoscalers.py in tests/vectors/cases/builtin-others.yaml, disruption_budgets.py in
+tests/vectors/cases/percentages.yaml, nodes.py in tests/vectors/cases/subresources.yaml, endpoints.py and policies.py in
+tests/vectors/cases/refused-others.yaml.
 """

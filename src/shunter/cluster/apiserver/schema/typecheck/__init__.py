@@ -10,5 +10,6 @@ ranges.py, costs.py              what an expression costs at most; function_cost
 All of it is pure and needs no library. What is not an expression at all is told by the library in the words of Go, by
 cluster/apiserver/schema/cel.py.
 
-Tests: tests/cluster/apiserver/schema/typecheck; tests/vectors/cases/cel-types.yaml.
+Tests: tests/cluster/apiserver/schema/typecheck; tests/vectors/cases/cel-types.yaml; function_costs.py, macros.py, ranges.py and
+tree.py in test_costs.py there, checker.py, compiling.py, schemas.py, literals.py, overloads.py and syntax.py in test_rules.py.
 """

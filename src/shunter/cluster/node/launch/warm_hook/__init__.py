@@ -2,5 +2,5 @@
 
 sitecustomize.py    what a warm parent runs before any program
 
-Tests: tests/cluster/node/test_warm_start.py.
+Tests: tests/cluster/node/test_warm_start.py; sitecustomize.py there.
 """
