@@ -230,6 +230,31 @@ def test_a_file_of_tests_that_a_package_names_is_in_a_folder_that_it_names(packa
     assert [name for name in TEST_FILE.findall(text) if not any((folder / name).exists() for folder in folders)] == []
 
 
+NAMED_MODULE = re.compile(r"\b\w+\b")
+
+
+def _without_tests(package: Path) -> list[str]:
+    """The modules that have no file of tests of their name, and are not named where the package says where its tests are. A
+    package whose tests are elsewhere altogether says so at first."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    where = text[text.find("Tests:") :]
+    own = ROOT / "tests" / package.relative_to(SOURCE)
+    places = PATH_OF_TESTS.findall(where)
+    if places and ROOT / places[0] != own:
+        return []
+    named = {*NAMED_MODULE.findall(where)}
+    families = tuple(re.findall(r"\b(\w+_)\*", where))
+    modules = sorted(path.stem for path in package.glob("*.py") if not path.stem.startswith("_"))
+    missing = [name for name in modules if not (own / f"test_{name}.py").exists() and name not in named]
+    return [name for name in missing if not (families and name.startswith(families))]
+
+
+@pytest.mark.parametrize("package", [path.parent for path in sorted(SOURCE.rglob("__init__.py"))], ids=lambda path: path.name)
+def test_a_module_has_a_file_of_tests_or_its_package_says_where_they_are(package: Path) -> None:
+    """`plan.py in test_start_time.py there`; `warm_*.py in tests/cluster/node/test_warm_start.py`."""
+    assert _without_tests(package) == []
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
 def test_tests_that_a_page_names_exist(page: Path) -> None:
     named = PATH_OF_TESTS.findall(page.read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ pod_security.py, network_policies.py, program_start.py, viewers.py    what sever
 titles.py, paths.py, grouping.py    names of objects in sentences; the value at a path; lists in groups
 collector.py, late_patterns.py      why commands start fast: garbage collection, regular expressions compiled when asked
 
-Tests: tests/api; strategic_merge in tests/cluster/apiserver/patch/test_strategic.py, openapi in tests/api/crds,
-field_errors in tests/api/training and tests/api/trainer, rank_failures in tests/operator/test_rank_failures.py; views (apps,
-batch, jobset, policy) in those of the controllers that decide on them.
+Tests: tests/api; strategic_merge in tests/cluster/apiserver/patch/test_strategic.py, openapi in tests/api/crds, field_errors in
+tests/api/training and tests/api/trainer, rank_failures in tests/operator/test_rank_failures.py; views (apps, batch, jobset,
+policy) in those of the controllers that decide on them; resources.py in tests/api/crds/test_generator.py.
 """

@@ -14,5 +14,7 @@ options/       how options are declared and read; output/ how results are shown
 migrate/       `migrate VERB`
 
 Tests: tests/cli; verbs that only print (`jobs`, `describe`, `logs`, `images`, `runtime`, `scale`), and whole deletions, in
-tests/e2e.
+tests/e2e; main.py and target.py in test_run.py, doctor.py in tests/e2e/test_doctor.py, node.py in
+tests/conformance/test_node.py, operator.py in tests/operator/test_main.py, ui.py in tests/page/test_command.py, status.py in
+tests/e2e/test_full_disk.py.
 """

@@ -21,5 +21,7 @@ verdicts.py, text.py              the answer as values (`-o json`) with the exit
 
 `operator.causes` decides from API evidence why a job does not train; the K rules turn that into verdicts.
 
-Tests: tests/doctor; recorded jobs with known causes in tests/doctor/corpus; sampling.py in tests/e2e/test_doctor.py.
+Tests: tests/doctor; recorded jobs with known causes in tests/doctor/corpus; sampling.py in tests/e2e/test_doctor.py; endings.py
+and rank_texts.py in tests/doctor/rules, evidence.py in test_diagnosing.py there, live_diagnosis.py in test_collecting.py,
+job_lookup.py in tests/e2e/test_doctor.py.
 """

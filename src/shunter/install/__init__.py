@@ -12,5 +12,7 @@ preflight.py    pure: what speaks against installing
 installing.py   thin: asks preflight, applies, prunes; waiting.py waits for the pods
 removing.py     thin: `uninstall` removes, and refuses CRDs that still have jobs
 
-Tests: tests/install; what the objects are in test_chart.py and test_kustomize.py there.
+Tests: tests/install; what the objects are in test_chart.py and test_kustomize.py there; alerts.py and expressions.py in
+test_dashboard.py, manifests.py, monitoring.py, names.py, rbac.py, template.py, webhooks.py and workload.py by these objects,
+resources.py in test_installing.py.
 """

@@ -30,7 +30,8 @@ deleting.py, saved_at_stop.py     `shunter delete`, and what a stopped job has s
 applying.py, refusals.py          manifests of `run -f`; a refusal with file and line
 annotations.py                    labels and annotations
 
-Tests: tests/launch; whole jobs in tests/e2e: test_run_program.py, test_bucket.py (resumed from one) and test_scale.py.
+Tests: tests/launch; whole jobs in tests/e2e: test_run_program.py, test_bucket.py (resumed from one) and test_scale.py;
+annotations.py in test_objects.py there, fabric_objects.py in test_fabric.py, preparing.py in test_option_texts.py.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@
     serving.py      starts it; record.py is the file by which other commands find it
     assets.py       the page itself (assets/): ES modules, style sheet, shell
 
-Tests are in tests/page, those with a browser in tests/page/browser; conversions.py, migration_status.py
-and migration_job.py in tests/page/views/test_migration.py.
+Tests: tests/page, those with a browser in tests/page/browser; conversions.py, migration_status.py and migration_job.py in
+tests/page/views/test_migration.py, acting.py and answers.py in test_views_at_work.py of tests/page, calls.py, streams.py and
+tables.py in test_server.py there, wire.py in tests/page/views.
 """

@@ -11,5 +11,7 @@ public_version.py                           the object by which clients see Trai
 What only a plugin knows (ports, hosts, numbers of processes, names of its variables) is refused by operator/trainer/plugins;
 running jobs, and how runtimePatches are merged, are decided in operator/trainer.
 
-Tests: tests/api/trainer; schemas and CEL rules in tests/api/crds/test_generator.py.
+Tests: tests/api/trainer; schemas and CEL rules in tests/api/crds/test_generator.py; patches.py, trainjob.py and
+torch_validation.py in test_validation.py there, runtime.py in test_runtime_validation.py, retired.py in
+tests/api/crds/test_generator.py, public_version.py in tests/e2e/test_sdk_v2.py.
 """

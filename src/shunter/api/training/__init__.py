@@ -9,5 +9,7 @@ validation.py                     what admission refuses of all kinds: name, man
 job.py, job_kind.py, kinds.py     what jobs of all kinds have; what a kind is; the kinds that there are
 
 Tests: tests/api/training; mpi_rules in tests/operator/training/frameworks/test_mpi.py and
-tests/operator/training/test_admission_of_mpi.py.
+tests/operator/training/test_admission_of_mpi.py; the types (jax.py, mpi.py, paddle.py, pytorch.py, tensorflow.py, xgboost.py)
+and jax_rules.py in tests/operator/training/frameworks, a file a framework, job.py in test_defaults.py and test_validation.py,
+job_kind.py and kinds.py in tests/operator/training/test_kinds.py.
 """

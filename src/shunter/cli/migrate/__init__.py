@@ -10,7 +10,10 @@ options/, findings/, trials/    shared options; findings on standard error; what
 demo.py           `demo`
 
 Tests: tests/cli/migrate, `compare`, `test` and `demo` in test_runs.py there, exit codes of comparisons in
-test_comparison_output.py; verbs for which a cluster is needed in tests/migrate/moving/test_commands.py and tests/e2e.
+test_comparison_output.py; verbs for which a cluster is needed in tests/migrate/moving/test_commands.py and tests/e2e; apply.py,
+backup.py, cleanup.py, compare_plan.py, plan.py, restore.py, rollback.py and status.py in the former, assess.py in
+tests/e2e/test_migration_story.py, cluster_stages.py, exit_codes.py, proving.py and saved_output.py in test_validate.py,
+trial.py in test_runs.py.
 """
 
 from __future__ import annotations

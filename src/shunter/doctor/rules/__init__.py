@@ -7,7 +7,7 @@ carried.py                         verdicts about causes that `operator.causes` 
 A rule is a module with `RULE` in one of the folders: an id, what it needs, and a pure function. Its cases are data: recordings of
 live jobs in tests/doctor/corpus, with the rule's id in expected.yaml, and small ones in tests/doctor/rule_cases.py, which
 test_rules.py reads. Tests: which rules have a verdict, in those; confidence, texts, thresholds and near misses of a rule in
-tests/doctor/rules, in the file of its module.
+tests/doctor/rules, in the file of its module; carried.py in those of rules/cluster.
 """
 
 import importlib

@@ -6,6 +6,6 @@ obstacle.py          what keeps it from training, once; last_pods.py: which pods
 outcome.py           how it ended, in words
 log_prefix.py        `[worker-1]` before a log line; pipe_display.py: standard output and error, without a terminal
 
-Tests: tests/jobs/following; pods that are deleted, and jobs suspended, while they are followed in
-tests/e2e/test_stops.py; causes of whole jobs in tests/e2e/test_causes.py.
+Tests: tests/jobs/following; pods that are deleted, and jobs suspended, while they are followed in tests/e2e/test_stops.py;
+causes of whole jobs in tests/e2e/test_causes.py; pipe_display.py in test_follower.py there.
 """

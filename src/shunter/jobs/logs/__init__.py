@@ -8,5 +8,5 @@ visible_text.py            without colours and control characters
 
 How trainers print them: operator/program_logs/patterns.py.
 
-Tests: tests/jobs/logs.
+Tests: tests/jobs/logs; reading.py in tests/jobs/test_job_view.py, network.py in tests/doctor/test_recorder.py.
 """

@@ -8,5 +8,5 @@ used_names.py             names of jobs that have checkpoints in a place, which 
 bucket_access.py          whether a job may use its bucket, asked before it is created
 bucket_checkpoints.py     checkpoints in buckets
 
-Tests: tests/launch/checkpoints; buckets in tests/recipes/test_buckets.py.
+Tests: tests/launch/checkpoints; buckets in tests/recipes/test_buckets.py; bucket_access.py and bucket_checkpoints.py there.
 """

@@ -22,5 +22,8 @@ suppression.py        findings that migration.yaml suppresses
 emit/                 the text of the result, with the comments and the layout of the source
 gitops/               trees of manifests as they are kept: kustomize, Helm templates, Argo CD, git
 
-Tests: tests/migrate/conversion, and of single fields tests/scenarios/migrate, a folder an area.
+Tests: tests/migrate/conversion, and of single fields tests/scenarios/migrate, a folder an area; base_names.py in
+rules/test_names.py there, compat_environment.py, draft.py and templates.py in kinds/test_pytorch.py, input_context.py,
+one_job.py and unreadable.py in test_batch.py, misspelt.py in gitops/test_helm.py, mpi_operator.py in rules/test_ssh.py,
+provenance.py and versions.py in sharing/test_groups.py.
 """

@@ -21,5 +21,6 @@ Three guarantees: a finished training is never started again; no training is los
 a TrainJob); and objects that others manage, or have changed since, are not touched but reported.
 
 Tests: tests/migrate/moving; steps, applying and copies in test_run_plan.py and test_journal.py there, waiting_train_jobs,
-comparisons and saved_runs in test_to_zero.py; the commands, what they read (gathering) and their exit codes in test_commands.py.
+comparisons and saved_runs in test_to_zero.py; the commands, what they read (gathering) and their exit codes in
+test_commands.py; annotations.py in test_run_plan.py, cluster_view.py in test_rolling_back.py.
 """

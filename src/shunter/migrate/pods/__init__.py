@@ -11,5 +11,5 @@ values                  what programs read of their own pod, on both sides
 showing                 for people
 
 Tests: tests/migrate/pods; sides in test_pods.py there, facts and differences in tests/migrate/proof: test_comparison.py and
-test_mutations.py.
+test_mutations.py; places.py in test_pods.py, showing.py in tests/cli/migrate/test_diff.py.
 """

@@ -11,5 +11,6 @@ existing                      TrainJobs that users wrote themselves
 side_by_side                  both sides as rows, for people and programs
 topics                        the findings of a proof
 
-Tests: tests/migrate/proof; explanations in test_comparison.py there.
+Tests: tests/migrate/proof; explanations in test_comparison.py there; account.py, topics.py in test_comparison.py, context.py,
+launches.py and mpi_expectations.py in test_expectations.py, side_by_side.py in tests/cli/migrate/test_diff.py.
 """

@@ -7,5 +7,6 @@ apply.py       a plan -> writes to the cluster, each recorded
 compare.py     two runs -> whether they trained the same
 progress.py    how far work is that takes more than a second
 
-Tests: tests/migrate/use_cases, and those of the commands in tests/cli/migrate and tests/migrate/moving/test_commands.py.
+Tests: tests/migrate/use_cases, and those of the commands in tests/cli/migrate and tests/migrate/moving/test_commands.py;
+apply.py, plan.py and progress.py in the latter, convert.py and validate.py in those of their command.
 """

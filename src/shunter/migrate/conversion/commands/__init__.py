@@ -18,7 +18,10 @@ python_reads, python_sources, python_code, python_commands, inline_python, neste
 mentions              in texts of other languages
 
 Tests: tests/migrate/conversion/commands, single commands that look for a name (shell_programs) in test_shell_reads.py there;
-what is read of a pod also in tests/scenarios/migrate/pod-reads.
+what is read of a pod also in tests/scenarios/migrate/pod-reads; inline_python.py, shell_starts.py and shell_values.py in
+test_shell_reads.py, shell_words.py in test_shell.py, launchers.py and launcher_options.py in test_understanding.py,
+nested_programs.py, python_code.py and python_sources.py in test_python_reads.py, pod_reads.py in
+tests/migrate/conversion/rules/programs/test_pod_reads.py.
 """
 
 from shunter.migrate.conversion.commands.launchers import Launcher, Started

@@ -11,7 +11,8 @@ katib      what an Experiment of Katib says about its trials
 files      files, streams and directories of them
 sizes      how long v1 jobs were, and what became of them
 
-Tests: tests/migrate/conversion/emit; tests/scenarios/migrate, whose results are compared byte by byte.
+Tests: tests/migrate/conversion/emit; tests/scenarios/migrate, whose results are compared byte by byte; comments.py, job.py,
+katib.py, layout.py, origins.py and writer.py by these and test_files.py, sizes.py in tests/cli/migrate/test_convert.py.
 """
 
 from shunter.migrate.conversion.emit.job import text_of

@@ -14,7 +14,7 @@ overlay_check.py        whether the converted kustomization builds what the buil
 argo.py, writing_order.py    sync waves; in which order files are written
 tree_copy.py, worktree.py    the converted copy of a tree; what git knows of it
 
-Tests: tests/migrate/conversion/gitops; overlay_conversion.py, selection.py, copies.py and kustomize.py in test_overlays.py there,
-helm_values.py in test_helm.py,
-the command over whole trees (KUSTOMIZE008) in test_convert_overlays.py.
+Tests: tests/migrate/conversion/gitops; overlay_conversion.py, selection.py, copies.py and kustomize.py in test_overlays.py
+there, helm_values.py in test_helm.py, the command over whole trees (KUSTOMIZE008) in test_convert_overlays.py;
+overlay_topics.py in test_writing_order.py.
 """

@@ -16,7 +16,8 @@ deployers.py          KUSTOMIZE007: patches in objects of Argo CD and Flux
 versions.py           kinds of the same name in other API versions
 
 Tests: tests/migrate/conversion/source; deployers.py and KUSTOMIZE008 in test_convert_overlays.py of
-tests/migrate/conversion/gitops; size, no_json
-and aliases in test_documents.py there; input that is refused in tests/scenarios/migrate/input; templates (helm-template*) and
-versions (version-before-v1, draft-version-of-v2) in tests/scenarios/migrate/text.
+tests/migrate/conversion/gitops; size, no_json and aliases in test_documents.py there; input that is refused in
+tests/scenarios/migrate/input; templates (helm-template*) and versions (version-before-v1, draft-version-of-v2) in
+tests/scenarios/migrate/text; files.py in test_provider.py, kustomization.py in test_writing_order.py of
+tests/migrate/conversion/gitops, objects.py in test_documents.py, yaml_nodes.py in test_embedded.py.
 """

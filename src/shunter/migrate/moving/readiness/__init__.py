@@ -5,5 +5,5 @@ facts.py         what they are; what may not be read is distinguished from what 
 checks/          a check a file, pure
 assessment.py    all results and the verdict: READY, PARTIAL or BLOCKED
 
-Tests: tests/migrate/moving/readiness; assessment.py in test_checks.py there.
+Tests: tests/migrate/moving/readiness; assessment.py in test_checks.py there; facts.py in the latter.
 """

@@ -14,5 +14,6 @@ headroom.py, outputs.py, refusals.py      refused: no room; outputs that both ru
 deploying.py       makes and removes a trial; smoke.py: the stage `smoke`, on the embedded cluster
 
 I/O is in `reading`, `deploying` and `smoke` (a Kubernetes API server), `mlflow` (a tracking server) and `tensorboard` (files).
-Tests: tests/migrate/moving/runs; learning.py in test_comparison.py there, program.py in test_trial.py.
+Tests: tests/migrate/moving/runs; learning.py in test_comparison.py there, program.py in test_trial.py; reading.py in
+tests/migrate/use_cases/test_compare.py, refusals.py in tests/cli/migrate/test_runs.py, trial_labels.py in test_trial.py.
 """

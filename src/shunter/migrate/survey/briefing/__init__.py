@@ -11,5 +11,6 @@ masking        manifests without credentials, for these pages; what counts as on
                api/secrets/masking.py (addresses, forms of tokens)
 site           all files
 
-Tests: tests/migrate/survey/briefing; facts in test_decision.py, all pages in test_site.py there.
+Tests: tests/migrate/survey/briefing; facts in test_decision.py, all pages in test_site.py there; those are front_page.py,
+front_text.py, job_commands.py, job_page.py and sdk_page.py.
 """

@@ -7,7 +7,8 @@ json.py           for programs; sarif.py: for code hosts, with rules, levels and
 markdown.py, html.py    for people; summary.py: the figures at their top
 page.py           HTML in which only texts are escaped
 
-Tests: tests/migrate/survey/report, a form in a file of its name; all of them, and json.py, in test_report.py there.
+Tests: tests/migrate/survey/report, a form in a file of its name; all of them, and json.py, in test_report.py there; page.py and
+summary.py in test_html.py.
 """
 
 from __future__ import annotations

@@ -9,6 +9,6 @@ notebooks.py          the same for the cells of Jupyter notebooks
 manifests.py          objects of Kubernetes that name v1 kinds or select v1 pods
 network.py            settings of NCCL and EFA that do nothing or harm, before and after the move
 
-Tests: tests/migrate/survey/scan; what python_code, manifests, network and references find in cases.yaml there, a case a file that
-says what it is about ("network settings of scripts"), which test_scan.py reads.
+Tests: tests/migrate/survey/scan; what python_code, manifests, network and references find in cases.yaml there, a case a file
+that says what it is about ("network settings of scripts"), which test_scan.py reads; scanning.py in test_files.py.
 """

@@ -14,5 +14,6 @@ ssh_clients                     programs that come into workers by ssh
 texts                           the programs that can be read
 
 Tests: tests/migrate/conversion/rules/programs; programs that none of them was written for in
-tests/migrate/conversion/rules/test_indirect_reads.py; tests/scenarios/migrate.
+tests/migrate/conversion/rules/test_indirect_reads.py; tests/scenarios/migrate; texts.py in test_built_names.py,
+programs_as_written.py in peers/test_results_in_python.py, files_of_v1.py by these scenarios.
 """

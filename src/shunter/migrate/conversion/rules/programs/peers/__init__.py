@@ -13,5 +13,7 @@ results_in_expressions, results_in_calls    what an expression, and a call, of P
 cluster_results       which commands and calls ask the cluster for pods or jobs, which of them answer a number,
                       and which may be about the job's
 
-Tests: tests/migrate/conversion/rules/programs/peers; tests/scenarios/migrate.
+Tests: tests/migrate/conversion/rules/programs/peers; tests/scenarios/migrate; master_lookups.py, peer_services.py in
+test_peer_lookups.py, peer_numbers.py and shell_control_flow.py in test_results_in_shell.py, results_in_calls.py and
+results_in_expressions.py in test_results_in_python.py.
 """
