@@ -30,6 +30,7 @@ def group(name: str, replicas: int = 1, parallelism: int | None = None) -> Json:
         (v2_job(1), [group("dataset-initializer"), group("model-initializer"), group("node", parallelism=4)], 4),
         (v2_job(1), [group("launcher"), group("node", replicas=2, parallelism=3)], 7),
         (v2_job(1), [group("node")], 1),
+        (v2_job(1), [group("node", parallelism=0), group("other")], 1),
     ],
     ids=[
         "v1",
@@ -40,6 +41,7 @@ def group(name: str, replicas: int = 1, parallelism: int | None = None) -> Json:
         "initializers do not train",
         "several Jobs",
         "no parallelism",
+        "a parallelism of none",
     ],
 )
 def test_the_number_wanted(job: Json, groups: list[Json] | None, expected: int | None) -> None:

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import msgspec
 
-from shunter.api.meta import Json, ObjectMeta, Struct
+from shunter.api.meta import Condition, Json, ObjectMeta, Struct
 from shunter.api.openapi import INT32, REQUIRED, ConditionItem, builtin, cel, doc, list_atomic, list_map, schema
 
 CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 LONGEST_POD_NAME = 63
+ENDS = {"Completed": "Complete", "Failed": "Failed"}
+"""The conditions that end a JobSet, with their names in a TrainJob."""
 RANDOM_SUFFIX = 6
 """Characters that the Job controller adds to a pod's name."""
 JOBSET_NAME, REPLICATED_JOB = "jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name"
@@ -214,15 +216,23 @@ class JobSet(Struct, frozen=True):
     status: Annotated[JobSetStatus, doc("The observed state of the JobSet.")] = JobSetStatus()
 
 
+def end_of(conditions: Iterable[Condition]) -> Condition | None:
+    """The condition by which a JobSet has ended; None where it has not."""
+    return next((one for one in conditions if one.type in ENDS and one.is_true), None)
+
+
 def longest_name(parts: Iterable[tuple[str, int, int]]) -> int:
     """How long a JobSet's name may be for its longest pod name to fit, by name, replicas and pods of its replicated jobs."""
     ends = [f"-{name}-{max(replicas - 1, 0)}-{max(pods - 1, 0)}" for name, replicas, pods in parts]
     return LONGEST_POD_NAME - RANDOM_SUFFIX - max(map(len, ends), default=0)
 
 
+def replicas_and_pods(group: Json) -> tuple[int, int]:
+    """How many Jobs a replicated job has, and how many pods each of them runs at a time."""
+    parallelism = ((group.get("template") or {}).get("spec") or {}).get("parallelism")
+    return int(group.get("replicas", 1)), 1 if parallelism is None else int(parallelism)
+
+
 def longest_name_of(jobset: Json) -> int:
     """How long the name of this JobSet, as it is written, may be for the names of its pods to fit."""
-    return longest_name(
-        (str(one["name"]), int(one.get("replicas", 1)), int(one["template"]["spec"].get("parallelism", 1)))
-        for one in jobset["spec"].get("replicatedJobs") or []
-    )
+    return longest_name((str(one["name"]), *replicas_and_pods(one)) for one in jobset["spec"].get("replicatedJobs") or [])

@@ -7,7 +7,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -162,11 +162,17 @@ class StateDir(NamedTuple):
     def is_locked(self) -> bool:
         """Whether a supervisor is alive on this directory (the kernel drops its lock however it ends)."""
         with self.explained(), contextlib.suppress(FileNotFoundError, NotADirectoryError), open(self.lock, "rb") as handle:
-            try:  # shared, so that two who look at the same time do not take each other for a supervisor
-                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
+            return is_held(handle)
         return False
+
+
+def is_held(handle: BinaryIO) -> bool:
+    """Whether a process has locked the file; the kernel drops its lock however it ends."""
+    try:  # shared, so that two who look at the same time do not take each other for it
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
 
 
 def which(error: OSError) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shunter.api.resources import Resource
 
-POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 SERVICE_MONITORS = Resource("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors")
 POD_MONITORS = Resource("monitoring.coreos.com", "v1", "PodMonitor", "podmonitors")
 PROMETHEUS_RULES = Resource("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules")

@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.api.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, NETWORK_POLICIES, SERVICE_ACCOUNTS, SERVICES
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    NAMESPACES,
+    NETWORK_POLICIES,
+    POD_DISRUPTION_BUDGETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+)
 from shunter.api.scheduling.podgroups import VOLCANO_SCHEDULER
-from shunter.install import resources
 from shunter.install.kinds import RESOURCES
 from shunter.install.names import (
     CONFIGURATION,
@@ -75,7 +82,7 @@ def services() -> list[Json]:
 
 def disruption_budget() -> When:
     """While nodes are drained one pod stays. A single one must not hold up the drain."""
-    budget = obj(resources.POD_DISRUPTION_BUDGETS, OPERATOR, spec={"minAvailable": 1, "selector": {"matchLabels": SELECTOR}})
+    budget = obj(POD_DISRUPTION_BUDGETS, OPERATOR, spec={"minAvailable": 1, "selector": {"matchLabels": SELECTOR}})
     return When(MoreThan("replicas", 1), budget)
 
 

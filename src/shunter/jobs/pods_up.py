@@ -5,9 +5,11 @@ The requested number comes from the job or its JobSet, never from its pods: some
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from shunter.api.jobset import replicas_and_pods
 from shunter.api.meta import Json
 from shunter.operator.native_jobs import is_native
 from shunter.operator.overview import (
@@ -33,7 +35,11 @@ def requested_ranks(job: Json, jobset: Json | None = None, *, without: Collectio
     groups = ((jobset or {}).get("spec") or {}).get("replicatedJobs")
     if not groups:
         return None if leaves_nodes_to_runtime(job) else job_ranks(job)
-    return sum(_pods(group) for group in groups if not is_initializer(name := str(group.get("name", ""))) and name not in without)
+    return sum(
+        math.prod(replicas_and_pods(group))
+        for group in groups
+        if not is_initializer(name := str(group.get("name", ""))) and name not in without
+    )
 
 
 class PodUp(NamedTuple):
@@ -93,11 +99,6 @@ def is_well(job: Json) -> bool:
 def _active(job: Json) -> int:
     groups = ((job.get("status") or {}).get("replicaStatuses") or {}).values()
     return sum(group.get("active") or 0 for group in groups)
-
-
-def _pods(group: Json) -> int:
-    spec = (group.get("template") or {}).get("spec") or {}
-    return int(group.get("replicas", 1)) * int(spec.get("parallelism") or 1)
 
 
 def _is_up(pod: Json) -> bool:

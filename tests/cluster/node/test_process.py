@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,16 @@ def test_a_name_that_the_api_server_takes_is_one() -> None:
     for text in ("a..b", "a-.b", "a.-b", "Gpu"):
         with pytest.raises(InputError, match="is not a node name"):
             node_name(text)
+
+
+def test_one_who_looks_whether_a_node_runs_keeps_none_from_starting(tmp_path: Path) -> None:
+    with alone(tmp_path):
+        pass
+    with open(tmp_path / "lock", "rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        threading.Timer(0.05, fcntl.flock, (looking, fcntl.LOCK_UN)).start()
+        with alone(tmp_path):
+            assert running_process(tmp_path) == os.getpid()
 
 
 def test_one_process_at_a_time_runs_a_node_on_a_directory(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_limits(declared: Any, found: Limits) -> None:
         pytest.param("cpu=64", {"cpu": "64"}, id="cores"),
         pytest.param("cpu=1500m", {"cpu": "1500m"}, id="parts-of-cores"),
         pytest.param("memory=256Gi,nvidia.com/gpu=8", {"memory": "268435456Ki", "nvidia.com/gpu": "8"}, id="several"),
+        pytest.param("cpu=64, memory=1Gi,", {"cpu": "64", "memory": "1048576Ki"}, id="blanks and a comma at the end"),
     ],
 )
 def test_claims_are_read_as_kubernetes_writes_them(text: str, found: dict[str, str]) -> None:

@@ -16,12 +16,12 @@ from cluster.api_server import RunningApiServer, start_api_server
 from migrate.moving.moves import Screen, pytorch_job
 from migrate.moving.test_planning import plan
 from shunter.api.meta import Json
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, SECRETS
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, SECRETS, VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
 from shunter.api.training.pytorch import PYTORCH_JOBS
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.discovery import served_versions
-from shunter.migrate.moving import freeze, remove_v1
+from shunter.migrate.moving import remove_v1
 from shunter.migrate.moving.journal import Journal
 from shunter.migrate.moving.plan import text
 from shunter.migrate.moving.step_decisions import intended
@@ -124,7 +124,7 @@ def test_a_freeze_that_is_left_is_taken_away_by_the_next_run_and_once(tmp_path: 
         for step in freeze_steps(frozen):
             journal.note(msgspec.structs.replace(intended(step, None), phase="done", uid="1"))
         steps = remove_v1.unfreeze_steps(frozen, journal, gone)
-        assert [step.resource for step in steps] == [freeze.BINDINGS, freeze.POLICIES]
+        assert [step.resource for step in steps] == [VALIDATING_POLICY_BINDINGS, VALIDATING_POLICIES]
         for step in steps:
             journal.note(msgspec.structs.replace(intended(step, None), phase="done", uid="1"))
         assert remove_v1.unfreeze_steps(frozen, journal, gone) == []

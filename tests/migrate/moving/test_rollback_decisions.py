@@ -21,7 +21,7 @@ from migrate.moving.test_step_decisions import (
     without_mark,
 )
 from shunter.api.meta import Json
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_POLICIES
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest
 from shunter.migrate.moving import freeze
@@ -74,7 +74,7 @@ DEFINITION_DELETED = record(
     Step("delete", "delete", CUSTOM_RESOURCE_DEFINITIONS, "", "tfjobs.kubeflow.org"), DEFINITION, None, uid="7"
 )
 POLICY = merge_patch(freeze.policy("p1"), {"metadata": {"uid": "8"}})
-UNFROZEN = record(Step("unfreeze", "delete", freeze.POLICIES, "", freeze.name("p1")), POLICY, None)
+UNFROZEN = record(Step("unfreeze", "delete", VALIDATING_POLICIES, "", freeze.name("p1")), POLICY, None)
 
 CASES = {
     "what was made goes": Case(MADE, TRAIN_JOB, "delete"),
@@ -234,7 +234,7 @@ def test_nobody_is_told_to_resume_a_job_that_a_queue_resumes() -> None:
 
 
 def test_the_freeze_goes_first_then_the_last_write() -> None:
-    policy = Step("freeze", "create", freeze.POLICIES, "", "x", freeze.policy("p1"))
+    policy = Step("freeze", "create", VALIDATING_POLICIES, "", "x", freeze.policy("p1"))
     steps = [policy, SHARED, CREATE, SUSPEND]
     records = [msgspec.structs.replace(intended(step, None), number=number) for number, step in enumerate(steps, start=1)]
     assert [found.step for found in to_undo(records)] == ["freeze", "suspend", "create", "create runtime"]

@@ -31,12 +31,19 @@ def test_a_file_of_upstreams_form_is_filled_in_for_every_job(tmp_path: Path) -> 
         assert other == {"name": "other", "image": "fixed:1"}
 
 
+def test_values_are_texts_and_numbers_as_kubectl_reads_them() -> None:
+    template = "- {name: x, image: z, command: [sleep, 12:30], env: [{name: DAY, value: 2026-11-21}]}"
+    (container,) = init_template.parsed(template, "alpine:3", 7)
+    assert container["command"] == ["sleep", "12:30"]
+    assert container["env"] == [{"name": "DAY", "value": "2026-11-21"}]
+
+
 @pytest.mark.parametrize(
     ("template", "why"),
     [
         ("name: x", "it holds a dict"),
         ("- image: x", "[0] has no name or no image"),
-        ("- {name: x, image: y}\n- 7", "[1] has no name or no image"),
+        ("- {name: x, image: z}\n- 7", "[1] has no name or no image"),
         ("- name: {{.Master}}", "{{.Master}} is not known. Known are InitContainerImage, MaxTries, MasterAddr"),
         ("- name: [", "it is no YAML"),
     ],

@@ -6,6 +6,8 @@ from collections.abc import Collection
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 """Names the LocalQueue that a job is admitted from."""
+MANAGED_BY_KUEUE = "kueue.x-k8s.io/multikueue"
+"""The value of managedBy of a job that Kueue runs in another cluster."""
 GROUP = "kueue.x-k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")
 """The supported versions, newest first."""

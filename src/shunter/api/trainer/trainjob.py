@@ -27,12 +27,12 @@ from shunter.api.openapi import (
     shape,
 )
 from shunter.api.rank_failures import RankFailures
+from shunter.api.scheduling.kueue import MANAGED_BY_KUEUE
 from shunter.api.trainer.patches import TrainingRuntimeSpecPatch
 from shunter.api.trainer.retired import PodSpecOverrides, PodTemplateOverrides
 
 GROUP = "trainer.kubeflow.org"
 MANAGED_BY_US = "trainer.kubeflow.org/trainjob-controller"
-MANAGED_BY_KUEUE = "kueue.x-k8s.io/multikueue"
 
 _Words = tuple[Annotated[str, schema(maxLength=1048576)], ...]
 

@@ -11,7 +11,6 @@ from shunter.api.openapi import INT32, INT64, REQUIRED, PodTemplate, builtin, ce
 from shunter.api.rank_failures import RankFailures
 
 MANAGED_BY_US = "kubeflow.org/training-operator"
-MANAGED_BY_KUEUE = "kueue.x-k8s.io/multikueue"
 
 
 class SchedulingPolicy(Struct, frozen=True):

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from shunter.api.batch import MOST_PODS
 from shunter.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from shunter.api.names import label_1035_faults
+from shunter.api.scheduling.kueue import MANAGED_BY_KUEUE
 from shunter.api.shapes import template_fault
-from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US, JobView, ReplicaSpec, RunPolicy
+from shunter.api.training.job import MANAGED_BY_US, JobView, ReplicaSpec, RunPolicy
 from shunter.api.training.job_kind import JobKind
 
 RUN_POLICY = "spec.runPolicy"

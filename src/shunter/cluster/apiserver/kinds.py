@@ -32,6 +32,12 @@ class RejectedError(Exception):
         self.reason = reason
 
 
+def forbidden_pod(pod: Json, message: str) -> RejectedError:
+    """Names the pod by its generateName, as a name is generated only after admission."""
+    metadata = pod["metadata"]
+    return RejectedError(f'pods "{metadata.get("generateName") or metadata.get("name", "")}" is forbidden: {message}')
+
+
 class Objects(Protocol):
     """What admission may look at: the objects as they are stored now, not to be changed."""
 

@@ -33,7 +33,8 @@ from shunter.cluster.node.resources import claimed, machine_capacity
 from shunter.cluster.node.runtime.protocol import HostPort, Level
 from shunter.cluster.node.server.access import KubeletAccess, ReviewGuard
 from shunter.cluster.node.teardown import teardown
-from shunter.cluster.state_dir import user_state
+from shunter.cluster.state_dir import is_held, user_state
+from shunter.cluster.supervisor import take
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
@@ -274,12 +275,8 @@ def alone(state_dir: Path) -> Iterator[None]:
             f"state directory {state_dir}: {error.strerror}.", "Choose one you can write with --state-dir."
         ) from error
     with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise EnvironmentProblem(
-                f"Another process runs a node in {state_dir}.", "Choose another with --state-dir."
-            ) from error
+        if not take(handle.fileno()):
+            raise EnvironmentProblem(f"Another process runs a node in {state_dir}.", "Choose another with --state-dir.")
         try:
             handle.truncate(0)
             handle.write(str(os.getpid()).encode())
@@ -292,8 +289,5 @@ def alone(state_dir: Path) -> Iterator[None]:
 def running_process(state_dir: Path) -> int:
     """The process that runs a node on this directory; 0 when there is none (the kernel drops its lock however it ends)."""
     with contextlib.suppress(FileNotFoundError), open(state_dir / _LOCK, "rb") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return int(handle.read() or 0)
+        return int(handle.read() or 0) if is_held(handle) else 0
     return 0

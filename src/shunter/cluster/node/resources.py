@@ -107,7 +107,7 @@ def _written(name: str, value: Fraction) -> str:
 def claimed(text: str) -> dict[str, Fraction]:
     """What `--allocatable cpu=64,memory=256Gi,nvidia.com/gpu=8` says. Raises InputError naming the part that is wrong."""
     claims: dict[str, Fraction] = {}
-    for part in filter(None, text.split(",")):
+    for part in filter(None, map(str.strip, text.split(","))):
         name, equals, amount = part.partition("=")
         if name not in _NATIVE and not re.fullmatch(r"[a-z0-9.-]+/[A-Za-z0-9_.-]+", name):
             raise InputError(f"--allocatable: {name!r} is not a resource.", "Write cpu, memory, pods or nvidia.com/gpu.")

@@ -6,23 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.api.resources import Resource
+from shunter.api.resources import VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
 from shunter.kube.errors import ApiError
 from shunter.migrate.moving.annotations import PLAN
 
-POLICIES = Resource(
-    "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", namespaced=False
-)
-BINDINGS = Resource(
-    "admissionregistration.k8s.io",
-    "v1",
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-    namespaced=False,
-)
 MESSAGE = (
     "jobs of kubeflow.org/v1 are being migrated to trainer.kubeflow.org/v1alpha1: create a TrainJob "
     "(shunter migrate convert shows it)"
@@ -41,7 +31,7 @@ def name(plan_id: str) -> str:
 def refuses(error: ApiError) -> bool:
     """Whether a freeze of any plan of ours refused to create a v1 job. The API server evaluates such policies after it has
     validated fields and schema (tests/conformance/test_migration_freeze.py), and before validating webhooks."""
-    return f"{POLICIES.kind} '{_PREFIX}" in error.message and MESSAGE in error.message
+    return f"{VALIDATING_POLICIES.kind} '{_PREFIX}" in error.message and MESSAGE in error.message
 
 
 def policy(plan_id: str) -> Json:
@@ -58,7 +48,7 @@ def policy(plan_id: str) -> Json:
         "matchConstraints": {"matchPolicy": "Exact", "resourceRules": [rule]},
         "validations": [{"expression": "false", "message": MESSAGE}],
     }
-    return POLICIES.typed({"metadata": _metadata(plan_id), "spec": spec})
+    return VALIDATING_POLICIES.typed({"metadata": _metadata(plan_id), "spec": spec})
 
 
 def binding(plan_id: str, namespaces: Sequence[str]) -> Json:
@@ -67,12 +57,12 @@ def binding(plan_id: str, namespaces: Sequence[str]) -> Json:
     if namespaces:
         chosen = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(namespaces)}
         spec["matchResources"] = {"namespaceSelector": {"matchExpressions": [chosen]}}
-    return BINDINGS.typed({"metadata": _metadata(plan_id), "spec": spec})
+    return VALIDATING_POLICY_BINDINGS.typed({"metadata": _metadata(plan_id), "spec": spec})
 
 
 async def is_possible(client: Client) -> bool:
     """Whether the cluster supports such policies; the embedded one does not."""
-    return POLICIES in await Discovery(client).resources(POLICIES.api_version)
+    return VALIDATING_POLICIES in await Discovery(client).resources(VALIDATING_POLICIES.api_version)
 
 
 def _metadata(plan_id: str) -> Json:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from shunter.api.meta import Json
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS
+from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS
 from shunter.errors import EnvironmentProblem
 from shunter.kube.client import Client
 from shunter.migrate.conversion.cleaning import clean, digest
@@ -89,7 +89,7 @@ def unfreeze_steps(plan: Plan, journal: Journal, found: Sequence[CrdRemoval]) ->
         return []
     name = freeze.name(plan.id)
     steps = []
-    for resource in (freeze.BINDINGS, freeze.POLICIES):
+    for resource in (VALIDATING_POLICY_BINDINGS, VALIDATING_POLICIES):
         of_it = [record for record in journal.records if record.object == (resource.kind, "", name)]
         made = [record for record in of_it if record.verb == "create" and record.phase == "done"]
         if made and journal.last(made[-1].step) is made[-1]:

@@ -11,10 +11,15 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import CUSTOM_RESOURCE_DEFINITIONS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    VALIDATING_POLICIES,
+    VALIDATING_POLICY_BINDINGS,
+)
 from shunter.kube.merge_patch import merge_patch
 from shunter.migrate.conversion.cleaning import digest, suspended
-from shunter.migrate.moving import freeze
 from shunter.migrate.moving.annotations import PLAN, mark, suspended_without_queue
 from shunter.migrate.moving.backup.index import is_job
 from shunter.migrate.moving.journal import Record
@@ -22,7 +27,7 @@ from shunter.migrate.moving.v1_origins import Origin
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended, is_v2, overview
 
-FREEZE = (freeze.POLICIES.kind, freeze.BINDINGS.kind)
+FREEZE = (VALIDATING_POLICIES.kind, VALIDATING_POLICY_BINDINGS.kind)
 
 Verdict = Literal["delete", "patch", "create", "nothing", "keep", "refuse"]
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from shunter.api.meta import Json
-from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, Resource
+from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES, VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS, Resource
 from shunter.api.titles import object_title
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.migrate.conversion import provenance
@@ -99,12 +99,19 @@ def freeze_steps(plan: Plan) -> Iterator[Step]:
         return
     name = freeze.name(plan.id)
     for resource, body in (
-        (freeze.POLICIES, freeze.policy(plan.id)),
-        (freeze.BINDINGS, freeze.binding(plan.id, plan.namespaces)),
+        (VALIDATING_POLICIES, freeze.policy(plan.id)),
+        (VALIDATING_POLICY_BINDINGS, freeze.binding(plan.id, plan.namespaces)),
     ):
         yield Step(f"create {resource.kind} {name}", "create", resource, "", name, body)
     if plan.freeze == "deny":
-        yield Step(f"deny new jobs of v1 by {freeze.BINDINGS.kind} {name}", "patch", freeze.BINDINGS, "", name, freeze.DENYING)
+        yield Step(
+            f"deny new jobs of v1 by {VALIDATING_POLICY_BINDINGS.kind} {name}",
+            "patch",
+            VALIDATING_POLICY_BINDINGS,
+            "",
+            name,
+            freeze.DENYING,
+        )
 
 
 def item_steps(plan: Plan, item: Item, conversion: Conversion) -> Iterator[Step]:

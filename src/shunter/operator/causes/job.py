@@ -11,6 +11,7 @@ from datetime import datetime
 
 from shunter.api.core import pod_has_ended
 from shunter.api.formats.counts import count
+from shunter.api.jobset import replicas_and_pods
 from shunter.api.meta import EPOCH, Json, Struct
 from shunter.api.ownership import controller_uid
 from shunter.api.scheduling.podgroups import POD_GROUP_MISSING, WAITING_FOR_POD_GROUP
@@ -215,7 +216,7 @@ def _is_short_of_pods(job: Json, pods: Sequence[Json], children: Sequence[Json])
     jobs = [child for child in children if child.get("kind") == "Job"]
     jobsets = [child for child in children if child.get("kind") == "JobSet"]
     groups = [group for one in jobsets for group in (one.get("spec") or {}).get("replicatedJobs") or []]
-    desired = sum(int(group.get("replicas", 1)) for group in groups)
+    desired = sum(replicas_and_pods(group)[0] for group in groups)
     if not jobs or len(jobs) < desired:
         return True
     return any(_lacks_pods(one, [pod for pod in there if controller_uid(pod) == one["metadata"].get("uid")]) for one in jobs)

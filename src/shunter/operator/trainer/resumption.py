@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from shunter.api.jobset import end_of
 from shunter.api.meta import Condition, Json
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.operator.trainer.obstacles import not_created
@@ -96,7 +97,7 @@ def has_other_nodes(job: TrainJob, jobset: LiveJobSet, desired: Json) -> bool:
     runtime whose number changes must not stop jobs that run."""
     if job.spec.trainer is None or job.spec.trainer.num_nodes is None:
         return False
-    if any(one.type in ("Completed", "Failed") and one.is_true for one in jobset.status.conditions):
+    if end_of(jobset.status.conditions) is not None:
         return False
     present = {one.name: one.template.spec.parallelism for one in jobset.spec.replicated_jobs}
     return any(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from shunter.api.jobset import ReplicatedJobStatus
+from shunter.api.jobset import ENDS, ReplicatedJobStatus
 from shunter.api.meta import Condition, Json, as_json, condition_json, condition_of, true_condition
 from shunter.api.rank_failures import RankFailures
 from shunter.api.trainer.trainjob import TrainJobJobStatus, TrainJobStatus
@@ -71,7 +71,7 @@ def without_retryable_failure(conditions: Conditions) -> Conditions:
 
 def with_outcome(conditions: Conditions, jobset: LiveJobSet, now: datetime) -> Conditions:
     """The end of the JobSet is the end of the job, in its words and with its time."""
-    for type, own in (("Completed", COMPLETE), ("Failed", FAILED)):
+    for type, own in ENDS.items():
         if condition := true_condition(jobset.status.conditions, type):
             conditions = with_condition(conditions, msgspec.structs.replace(condition, type=own), now)
     return conditions

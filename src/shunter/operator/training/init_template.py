@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from shunter.api.meta import Json
+from shunter.api.yaml import LenientLoader
 from shunter.errors import InputError
 
 UPSTREAMS_FILE = Path("/etc/config/initContainer.yaml")
@@ -61,7 +62,7 @@ def parsed(template: str, image: str, tries: int) -> list[Json]:
         return values[hole[1]]
 
     try:
-        containers = yaml.safe_load(_HOLE.sub(value, template))
+        containers = yaml.load(_HOLE.sub(value, template), LenientLoader)
     except yaml.YAMLError as error:
         raise _wrong(f"it is no YAML: {error}", "Write a list of containers.") from error
     if not isinstance(containers, list):

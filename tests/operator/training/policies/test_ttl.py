@@ -25,3 +25,12 @@ def test_a_finished_job_is_deleted_when_its_time_is_over(make_job: MakeJob, obse
     later = plan(PYTORCH, observe(make_job(policy={"ttlSecondsAfterFinished": 25}, status=FINISHED)), now)
     assert (deleted(later), later.requeue_after) == ([], 15)
     assert ttl.remaining(make_job(policy={"ttlSecondsAfterFinished": 1, "suspend": True}, status=FINISHED), now) is None
+
+
+def test_a_condition_that_is_not_true_is_no_end(make_job: MakeJob, now: datetime) -> None:
+    """As a status has it that was written by hand, without a completion time."""
+    conditions = [
+        {"type": "Failed", "status": "False", "lastTransitionTime": "2026-11-21T11:00:00Z"},
+        {"type": "Succeeded", "status": "True", "lastTransitionTime": "2026-11-21T11:59:50Z"},
+    ]
+    assert ttl.remaining(make_job(policy={"ttlSecondsAfterFinished": 25}, status={"conditions": conditions}), now) == 15

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shunter.api.batch import JOB_NAME_LABELS, JOB_UID_LABELS
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_value_faults
-from shunter.api.resources import JOBS, Resource
+from shunter.api.resources import CRON_JOBS, JOBS
 from shunter.cluster.apiserver.builtin.job.rules import cron_job_errors, job_errors
 from shunter.cluster.apiserver.builtin.job.status_rules import job_status_errors
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
@@ -20,7 +20,6 @@ _TOO_MANY_INDEXES = (
     "spec.completions or spec.parallelism: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
     "higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
 )
-_CRON_JOBS = Resource("batch", "v1", "CronJob", "cronjobs")
 
 
 def kinds() -> list[Kind]:
@@ -41,7 +40,7 @@ def kinds() -> list[Kind]:
             warnings=_warnings,
         ),
         typed(
-            _CRON_JOBS,
+            CRON_JOBS,
             short_names=("cj",),
             categories=("all",),
             has_status=True,

@@ -16,7 +16,7 @@ from shunter.cluster.apiserver.builtin.pod.resources import qos_class
 from shunter.cluster.apiserver.builtin.pod.rules import pod_errors, pod_status_errors
 from shunter.cluster.apiserver.builtin.pod.warnings import pod_spec_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.kinds import Kind, Objects, RejectedError, StoredField
+from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField, forbidden_pod
 
 _EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _EVICTION_SECONDS = 300
@@ -74,7 +74,7 @@ def _set_priority(pod: Json, objects: Objects) -> None:
     if name:
         found = objects.get(PRIORITY_CLASSES, "", name)
         if found is None:
-            raise _forbidden(pod, f"no PriorityClass with name {name} was found")
+            raise forbidden_pod(pod, f"no PriorityClass with name {name} was found")
     else:
         defaults = [item for item in objects.all(PRIORITY_CLASSES) if item.get("globalDefault")]
         found = min(defaults, key=lambda item: item.get("value", 0), default=None)
@@ -83,13 +83,13 @@ def _set_priority(pod: Json, objects: Objects) -> None:
     priority = found.get("value", 0) if found else 0
     policy = found.get("preemptionPolicy", "PreemptLowerPriority") if found else "PreemptLowerPriority"
     if spec.setdefault("priority", priority) != priority:
-        raise _forbidden(
+        raise forbidden_pod(
             pod,
             f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
             f"priority admission controller computed {priority} from the given PriorityClass name",
         )
     if spec.setdefault("preemptionPolicy", policy) != policy:
-        raise _forbidden(
+        raise forbidden_pod(
             pod,
             f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; "
             f"priority admission controller computed {policy} from the given PriorityClass name",
@@ -108,12 +108,6 @@ def _tolerate_eviction_taints(spec: Json) -> None:
     ]
     if missing:
         spec["tolerations"] = [*tolerations, *missing]
-
-
-def _forbidden(pod: Json, message: str) -> RejectedError:
-    """Names the pod by its generateName, as a name is generated only after admission."""
-    metadata = pod["metadata"]
-    return RejectedError(f'pods "{metadata.get("generateName") or metadata.get("name", "")}" is forbidden: {message}')
 
 
 def _prepare(pod: Json, old: Json | None) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from shunter.api.batch import Job
-from shunter.api.jobset import CONTROLLER, JobSet, ReplicatedJob, ReplicatedJobStatus
+from shunter.api.jobset import CONTROLLER, JobSet, ReplicatedJob, ReplicatedJobStatus, end_of
 from shunter.api.ownership import is_of_former
 from shunter.api.resources import JOBS, JOBSETS, PERSISTENT_VOLUME_CLAIMS, SERVICES
 from shunter.cluster.controllers.jobset import depends_on, failure_policy, startup_policy, success_policy, suspension, ttl
@@ -73,7 +73,7 @@ def plan(observed: Observed, now: datetime) -> Plan:
 
 def is_finished(jobset: JobSet) -> bool:
     """Whether its stored status has the condition Completed or Failed: it never runs again."""
-    return any(condition.type in ("Completed", "Failed") and condition.is_true for condition in jobset.status.conditions)
+    return end_of(jobset.status.conditions) is not None
 
 
 def _finished(jobset: JobSet, children: Children, progress: Progress, now: datetime) -> Plan:

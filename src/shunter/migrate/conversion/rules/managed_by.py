@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shunter.api.training.job import MANAGED_BY_KUEUE, MANAGED_BY_US
+from shunter.api.scheduling.kueue import MANAGED_BY_KUEUE
+from shunter.api.training.job import MANAGED_BY_US
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 

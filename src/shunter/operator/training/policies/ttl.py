@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from shunter.api.meta import condition_of
+from shunter.api.meta import true_condition
 from shunter.operator.training.job import AnyJob
 
 
@@ -18,6 +18,6 @@ def remaining(job: AnyJob, now: datetime) -> float | None:
         return None
     finished = job.status.completion_time
     if finished is None:
-        end = condition_of(job.status.conditions, "Failed") or condition_of(job.status.conditions, "Succeeded")
+        end = true_condition(job.status.conditions, "Failed") or true_condition(job.status.conditions, "Succeeded")
         finished = (end.last_transition_time if end else None) or now
     return (finished + timedelta(seconds=seconds) - now).total_seconds()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.api.training.kinds import JOB_KINDS
+from shunter.jobs.training_pods import ADDED_CONTAINERS
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
-
-_ADDED = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 OF_THE_OPERATOR = Topic(
     id="POD008",
@@ -29,13 +27,13 @@ def apply(draft: Draft) -> None:
     """Leaves out those of v1's operator; the user's stay, in their order."""
     for group in draft.groups:
         given = group.pod["spec"].get("initContainers")
-        if given and any(container.get("name") in _ADDED for container in given):
+        if given and any(container.get("name") in ADDED_CONTAINERS for container in given):
             _leave_out(draft, group)
 
 
 def _leave_out(draft: Draft, group: Group) -> None:
     given = group.pod["spec"].pop("initContainers")
-    kept = [(index, container) for index, container in enumerate(given) if container.get("name") not in _ADDED]
+    kept = [(index, container) for index, container in enumerate(given) if container.get("name") not in ADDED_CONTAINERS]
     if kept:
         group.pod["spec"]["initContainers"] = [container for _, container in kept]
     places = {old: new for new, (old, _) in enumerate(kept)}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shunter.api.meta import Json
-from shunter.api.training.kinds import JOB_KINDS
 from shunter.api.training.pytorch import KIND, MASTER, WORKER
+from shunter.jobs.training_pods import ADDED_CONTAINERS
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.findings import Topic
 
@@ -26,7 +26,6 @@ NOT_FIRST = Topic(
     effort=3,
     explains=("none",),
 )
-_ADDED = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 
 
 def apply(draft: Draft) -> None:
@@ -37,7 +36,7 @@ def apply(draft: Draft) -> None:
     template = (*draft.role_path(MASTER), "template", "spec")
     of_workers = {_name(one) for one in worker.get("initContainers") or ()}
     for index, container in enumerate(master.get("initContainers") or ()):
-        if _name(container) not in of_workers | _ADDED and container.get("restartPolicy") != "Always":
+        if _name(container) not in of_workers | ADDED_CONTAINERS and container.get("restartPolicy") != "Always":
             says = f"{_name(container)} runs in the Master only, and Workers do not wait for its end."
             draft.report(NOT_FIRST, (*template, "initContainers", index), says)
     for index, container in enumerate(master.get("containers") or ()):

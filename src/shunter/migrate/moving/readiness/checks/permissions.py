@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from shunter.api.resources import CONFIG_MAPS, JOBSETS, PODS, TRAIN_JOBS, TRAINING_RUNTIMES
+from shunter.api.resources import (
+    CONFIG_MAPS,
+    JOBSETS,
+    PODS,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
+    VALIDATING_POLICIES,
+    VALIDATING_POLICY_BINDINGS,
+)
 from shunter.kube.access import Request, listed
 from shunter.migrate.findings import Topic
-from shunter.migrate.moving import freeze
 from shunter.migrate.moving.readiness.facts import Facts, Fault
 from shunter.migrate.moving.steps import V1_JOBS
 
@@ -30,7 +37,7 @@ _NEEDED = (
 
 def requests(namespaces: Iterable[str], kinds: Iterable[str]) -> list[Request]:
     """The permissions to review; `kinds` are the kinds of the v1 jobs."""
-    found = [Request("create", resource, "") for resource in (freeze.POLICIES, freeze.BINDINGS)]
+    found = [Request("create", resource, "") for resource in (VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS)]
     names = sorted(kinds)
     for namespace in namespaces:
         found += [Request(verb, resource, namespace) for verb, resource in _NEEDED]
@@ -64,7 +71,7 @@ def faults(facts: Facts) -> Iterator[Fault]:
 
 
 def _why(requests: list[Request]) -> str:
-    if all(request.resource in (freeze.POLICIES, freeze.BINDINGS) for request in requests):
+    if all(request.resource in (VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS) for request in requests):
         return "Freezing v1 needs an administrator; to plan without it: plan --freeze none"
     return (
         "Moving running jobs needs get and patch on v1 jobs, list on pods and get on jobsets; cleaning up needs delete; the "
