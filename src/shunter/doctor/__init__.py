@@ -23,5 +23,6 @@ verdicts.py, text.py              the answer as values (`-o json`) with the exit
 
 Tests: tests/doctor; recorded jobs with known causes in tests/doctor/corpus; sampling.py in tests/e2e/test_doctor.py; endings.py
 and rank_texts.py in tests/doctor/rules, evidence.py in test_diagnosing.py there, live_diagnosis.py in test_collecting.py,
-job_lookup.py in tests/e2e/test_doctor.py.
+job_lookup.py in tests/e2e/test_doctor.py, left_early.py in the file
+of the rule that uses it.
 """
