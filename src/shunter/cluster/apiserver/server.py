@@ -46,8 +46,10 @@ log = logging.getLogger(__name__)
 
 BODY_LIMIT = 3 * 2**20
 """Bytes; kube-apiserver's limit for requests that write."""
-_PINGS = frozenset(("/healthz/ping", "/readyz/ping", "/livez/ping"))
-_OPEN_PATHS = frozenset(("/healthz", "/readyz", "/livez", "/version"))
+_CHECKS = frozenset(f"/{end}/{check}" for end in ("healthz", "livez", "readyz") for check in ("etcd", "ping"))
+"""What the three health endpoints consist of."""
+_VERSION = frozenset(("/version", "/version/"))
+_OPEN_PATHS = frozenset(("/healthz", "/readyz", "/livez")) | _CHECKS | _VERSION
 _BINDINGS = ("", "v1", "bindings")
 """The older way to bind a pod, which names it in the body."""
 _JSON = "application/json"
@@ -82,7 +84,7 @@ class ApiServer:
 
     async def accepts(self, request: Request) -> Response | None:
         """The answer to a request whose body is not worth taking, from its head: nobody's, or one that needs none."""
-        if request.path in _OPEN_PATHS or request.path in _PINGS:
+        if request.path in _OPEN_PATHS:
             return await self.handle(request)
         user = self._authenticator.user(request.headers.get("authorization", ""), request.certificate)
         return _refused(unauthorized()) if user is None else None
@@ -90,7 +92,7 @@ class ApiServer:
     async def handle(self, request: Request) -> Response | None:
         """One request; None when its answer was streamed."""
         path, headers, query = request.path, request.headers, request.query
-        if path in _OPEN_PATHS or path in _PINGS:
+        if path in _OPEN_PATHS:
             return _open(path, verbose="verbose" in query)
         user = self._authenticator.user(headers.get("authorization", ""), request.certificate)
         if user is None:
@@ -308,7 +310,8 @@ class ApiServer:
         """Discovery, OpenAPI and metrics."""
         if request.method not in ("GET", "HEAD"):
             return _refused(method_not_allowed())
-        path = path.rstrip("/")
+        if path.startswith("/api") or path == "/":
+            path = path.rstrip("/")
         accept = request.headers.get("accept", "")
         if path in ("/api", "/apis"):
             if _wants_aggregated(accept):
@@ -331,6 +334,8 @@ class ApiServer:
             return Response(self._metrics.exposition(self._backend.store), content_type=_TEXT)
         if document is None and path == "":
             return _answer(msgspec.json.encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
+        if document is None and path.startswith("/openapi/v3/"):
+            return Response(status=404, content_type="")
         return _cached(request, document) if document is not None else _no_page()
 
     def _document_at(self, path: str) -> Document | None:
@@ -378,12 +383,12 @@ _NoPage = _NoPageError(404, "NotFound", "404 page not found")
 
 
 def _open(path: str, *, verbose: bool) -> Response:
-    if verbose and path != "/version":
+    if path in _VERSION:
+        return _answer(msgspec.json.encode(version()))
+    if verbose and path not in _CHECKS:
         name = path.split("/")[1]
         text = f"[+]ping ok\n[+]etcd ok\n{name} check passed\n"
         return Response(text.encode(), content_type=_TEXT)
-    if path == "/version":
-        return _answer(msgspec.json.encode(version()))
     return Response(b"ok", content_type=_TEXT)
 
 

@@ -25,6 +25,12 @@ from shunter.kube.errors import ApiError, NotFound
 log = getLogger(__name__)
 
 ROOT_CA = "kube-root-ca.crt"
+DESCRIPTION = "kubernetes.io/description"
+ROOT_CA_DESCRIPTION = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service"
+    " IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+)
+"""As kube-controller-manager writes it."""
 DEFAULT_ACCOUNT = "default"
 FINALIZER = "kubernetes"
 
@@ -49,6 +55,7 @@ def plan(observed: Observed, root_ca: str) -> Plan:
     writes: list[Write] = []
     if root_ca and observed.root_ca is None:
         body = {**_named("v1", "ConfigMap", metadata.name, ROOT_CA), "data": {"ca.crt": root_ca}}
+        body["metadata"]["annotations"] = {DESCRIPTION: ROOT_CA_DESCRIPTION}
         writes.append(Create(resource=CONFIG_MAPS, body=body))
     elif root_ca and observed.root_ca != root_ca:
         writes.append(Patch(ref=Ref(CONFIG_MAPS, metadata.name, ROOT_CA), patch={"data": {"ca.crt": root_ca}}))
