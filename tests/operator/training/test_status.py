@@ -34,6 +34,11 @@ def test_pods_beyond_the_number_of_replicas_do_not_count(make_job: MakeJob, obse
     assert replica_counts(PYTORCH, make_job({"Master": 1, "Worker": 1}), children)["Worker"].active == 1
 
 
+def test_a_role_that_was_removed_does_not_count(make_job: MakeJob, observe: Observe) -> None:
+    children = observe(make_job({"Master": 1, "Worker": 2})).children
+    assert replica_counts(PYTORCH, make_job({"Master": 1}), children).keys() == {"Master"}
+
+
 def test_a_role_says_by_which_labels_its_pods_are_found(make_job: MakeJob) -> None:
     wanted = "training.kubeflow.org/job-name=bert,training.kubeflow.org/operator-name=pytorchjob-controller"
     assert selector(make_job(), "Worker") == f"{wanted},training.kubeflow.org/replica-type=worker"
