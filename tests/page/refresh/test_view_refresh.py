@@ -26,7 +26,7 @@ from shunter.kube import kubeconfig
 from shunter.kube.client import Client
 from shunter.kube.errors import ServerProblem, Status
 from shunter.page.access.logins import LocalLogin, TokenLogin
-from shunter.page.refresh import view_refresh
+from shunter.page.refresh import slow_readings, view_refresh
 from shunter.page.views.view import Observed, Reading, Rows, Watch
 from shunter.page.wire import CheckpointRow
 
@@ -345,6 +345,45 @@ def test_a_reading_that_fails_once_is_nothing_to_speak_of(page_cluster: Embedded
         (shown,) = page.session(cookie)._views.values()
         eventually(lambda: view.failures < 0)
         assert not shown.table.gone
+
+
+class Frozen(Namespaces):
+    """A view whose reading gets no answer until it is released, or is cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.answer = asyncio.Event()
+        self.readings = (Reading("logs", self.read, 0.1, source="the nodes of its pods"),)
+
+    async def read(self, client: Client, observed: Observed) -> str:
+        self.begun += 1
+        await self.answer.wait()
+        return "read"
+
+
+async def release(view: Frozen) -> None:
+    view.answer.set()
+
+
+@pytest.mark.parametrize("longest", [0.6, 600.0])
+def test_a_reading_that_no_node_answers_is_said_to_be_old_until_it_is_made(
+    page_cluster: EmbeddedCluster, monkeypatch: pytest.MonkeyPatch, longest: float
+) -> None:
+    """The page of a job on a node whose agent was frozen was live, with the steps and the logs of minutes ago."""
+    monkeypatch.setattr(slow_readings, "SLOW_SECONDS", 0.3)
+    monkeypatch.setattr(slow_readings, "LONGEST_SECONDS", longest)
+    view = Frozen()
+    login = LocalLogin(kubeconfig.load(page_cluster.kubeconfig))
+    with (
+        running(page_of(page_cluster, login, view_named=lambda _: lambda viewer, parameters: view)) as page,
+        page.stream("/api/live?view=names", page.cookie()) as stream,
+    ):
+        told = next(data for name, data in stream if name == "gone")
+        assert (told["why"], told["isAway"]) == ("logs: no answer from the nodes of its pods", False)
+        if longest < 1:
+            eventually(lambda: view.begun > 1)
+        page.run(lambda: release(view))
+        assert next(data for name, data in stream if name == "back") == {"collection": told["collection"]}
 
 
 class Troubled(Namespaces):

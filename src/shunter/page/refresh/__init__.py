@@ -4,6 +4,7 @@
     watched_objects.py  what a view keeps of the objects that its watches report                   no I/O
     hidden.py           describes missing permissions                                              no I/O
     live.py             rows by id, coalesced: a snapshot, then changes                            no I/O
+    slow_readings.py    readings that get no answer
     freed_memory.py     returns memory to the system after the first lists
 
 Tests: tests/page/refresh; permissions that are taken away in tests/page/test_security.py.

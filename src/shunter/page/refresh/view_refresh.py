@@ -20,6 +20,7 @@ from shunter.kube.watching import follow, no_answer
 from shunter.page.refresh.freed_memory import return_freed_memory
 from shunter.page.refresh.hidden import Refused, hidden
 from shunter.page.refresh.live import Table
+from shunter.page.refresh.slow_readings import answered
 from shunter.page.refresh.watched_objects import WatchedObjects
 from shunter.page.views.view import Observed, Parameters, Reading, View, Viewer, Watch
 
@@ -296,10 +297,14 @@ class RefreshedView:
             await self._projected.wait_for(lambda: self._may_show)
         key = _reading_key(reading)
         last_success, failures = time.time(), 0
+
+        def tell(why: str) -> None:
+            self.table.broken(key, (key,), last_success, why, is_away=False)
+
         while True:
             at = self._changes
             try:
-                result = await reading.read(self._viewer.client, self._observed())
+                result = await answered(reading, self._viewer.client, self._observed(), tell)
                 is_first = reading.name not in self._readings
                 if is_first or self._readings[reading.name] is not result:
                     self._readings[reading.name] = result

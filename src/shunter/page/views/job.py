@@ -53,6 +53,7 @@ FIRST_LINES = 20_000
 """How many of its last log lines are read of the lowest rank, whose curve is drawn."""
 OTHER_LINES = 500
 """The same for each other rank."""
+_NO_LOGS = "Logs, and curves that come only from logs, are not shown."
 _RANKS = "The ranks of this job are not shown."
 
 
@@ -102,7 +103,7 @@ class JobView:
         self.readings = (
             Reading("diagnosis", self._diagnosed, DIAGNOSIS_SECONDS, settle=SETTLE_SECONDS),
             Reading("usage", self._used, USAGE_SECONDS, (POD_METRICS,), "CPU and memory usage of its ranks is not shown."),
-            Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), "Logs, and curves that come only from logs, are not shown."),
+            Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), _NO_LOGS, source="the nodes of its pods"),
             Reading("checkpoints", self._saved, CHECKPOINT_SECONDS),
             Reading("verbs", self._verbs, VERBS_SECONDS),
         )

@@ -56,7 +56,7 @@ export function Job({ route, onLive }) {
       <${Head} job=${shown} now=${live.now()} />
       <${Verdicts} verdicts=${verdicts} job=${shown} onRank=${(/** @type {number} */ rank) => (setLog({ ranks: String(rank) }), showLog())} />
       <${Ranks} rows=${rows} job=${shown} chosen=${ranks} onChoose=${(/** @type {string} */ next) => setLog({ ranks: next })} now=${live.now()} />
-      <div class="columns"><${Curves} series=${live.list("series")} wanted=${shown.wanted ?? 0} /><${Timeline} rows=${live.list("timeline")} now=${live.now()} /></div>
+      <div class="columns"><${Curves} series=${live.list("series")} wanted=${shown.wanted ?? 0} isUnread=${live.broken.has("reading logs")} /><${Timeline} rows=${live.list("timeline")} now=${live.now()} /></div>
       <${Log} job=${route} uid=${shown.uid} rows=${rows} ranks=${ranks} find=${find} since=${since} onChange=${setLog} />
       <${Details} job=${shown} checkpoints=${live.list("checkpoints")} />
     </div>
