@@ -27,8 +27,8 @@ log = getLogger(__name__)
 ROOT_CA = "kube-root-ca.crt"
 DESCRIPTION = "kubernetes.io/description"
 ROOT_CA_DESCRIPTION = (
-    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service"
-    " IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal"
+    " service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 """As kube-controller-manager writes it."""
 DEFAULT_ACCOUNT = "default"

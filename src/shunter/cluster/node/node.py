@@ -17,9 +17,9 @@ from shunter.api.core import Service
 from shunter.api.resources import PODS, SERVICES
 from shunter.api.scheduling.pod_requests import GPU
 from shunter.cluster.disk_space import disk_space, shortage
+from shunter.cluster.node.content.ignored_fields import ignored
 from shunter.cluster.node.content.images import ImageError, Images
 from shunter.cluster.node.content.service_links import has_variables
-from shunter.cluster.node.content.user_identity import ignored
 from shunter.cluster.node.content.warm_start import Interpreter, interpreter
 from shunter.cluster.node.gpus import Gpus, shared_gpu
 from shunter.cluster.node.launch import linux
@@ -243,11 +243,11 @@ class Node:
                 self._recorder.record(
                     Note(regarding=pod.ref, type="Warning", reason="InsufficientResources", message=shortfall, action="Running")
                 )
-        is_new = not pod.is_finished and not pod.status.get("startTime")
-        if is_new and not self._node_services.dependencies.runtime.switches_users and (message := ignored(pod.spec)):
-            self._recorder.record(
-                Note(regarding=pod.ref, type="Warning", reason="UserIgnored", message=message, action="Running")
-            )
+        if not pod.is_finished and not pod.status.get("startTime"):
+            runtime = self._node_services.dependencies.runtime
+            has_namespaces = runtime.level is Level.NAMESPACES
+            for reason, message in ignored(pod.spec, switches_users=runtime.switches_users, has_namespaces=has_namespaces):
+                self._recorder.record(Note(regarding=pod.ref, type="Warning", reason=reason, message=message, action="Running"))
 
     def _pod_gone(self, pod: AssignedPod) -> None:
         if self._simulated is not None:

@@ -8,6 +8,7 @@ substitution.py                           addresses, ports and paths at level `p
 volumes.py, mounts.py                     where each volume is (emptyDir, hostPath), and each volumeMount, subPath
 volume_files.py                           files of ConfigMaps, Secrets, tokens, downwardAPI: items, modes, updates
 references.py, sources.py                 what a pod refers to; how it is fetched
+ignored_fields.py                         what a pod asks for that the node does not do
 service_account_tokens.py, user_identity.py, warm_start.py    token renewal; users and groups; forks of a warm parent
 
 Tests: tests/cluster/node/content; sources in those of whole pods, tests/cluster/node/test_pods.py and test_service_accounts.py.
