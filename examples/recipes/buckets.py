@@ -8,14 +8,20 @@ A bucket has no directories, and an object appears whole or not at all. So the r
 """
 
 import fnmatch
+import html
 import os
 import re
 
 import fsspec
 import torch.distributed.checkpoint as dcp
 
-LASTING = re.compile("NoSuchBucket|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|Forbidden|signing credentials")
+LASTING = re.compile(
+    "NoSuchBucket|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|Forbidden|signing credentials"
+    "|AuthorizationHeaderMalformed|Wrong region"
+)
 """What S3 says where trying again does not help."""
+HINTS = {"region": "Set AWS_REGION to that one", "(?i)token.*expire|expired.*token": "Renew the credentials, in their Secret"}
+"""What to do about words in its answers."""
 
 
 def bucket(url):
@@ -92,7 +98,9 @@ class S3:
                 stream.write(b"lm.py looked whether it may write here")
         except Exception as error:  # which may hold the server's whole answer
             told = re.search("<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", str(error), re.DOTALL)
-            sentence = f"{url} cannot be written: {told[1]}, {told[2].rstrip('.')}" if told else str(error)
+            reason = html.unescape(f"{told[1]}, {told[2]}" if told else str(error)).rstrip(".")
+            hints = [hint for words, hint in HINTS.items() if re.search(words, reason)]
+            sentence = ". ".join([f"{url} cannot be written: {reason}", *hints])
             raise (PermissionError if LASTING.search(sentence) else OSError)(sentence) from error
 
     def remove(self, url):

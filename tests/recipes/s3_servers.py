@@ -47,7 +47,7 @@ class S3Server(ABC):
         return sorted(found["Key"] for found in self.s3.list_objects_v2(Bucket="models").get("Contents", []))
 
 
-class _Versitygw(S3Server):
+class Versitygw(S3Server):
     def user_without(self, action: str) -> dict[str, str]:
         """By a policy of the bucket."""
         rest = {"Principal": {"AWS": [TRAINER["access"]]}, "Resource": ["arn:aws:s3:::models", "arn:aws:s3:::models/*"]}
@@ -92,7 +92,7 @@ def versitygw(program: Path, directory: Path, host: str = "127.0.0.1") -> Iterat
     try:
         eventually(lambda: process.poll() is not None or answers(f"http://{host}:{port}/health"))
         assert process.poll() is None, (directory / "log").read_text()
-        yield _Versitygw(host, port)
+        yield Versitygw(host, port)
     finally:
         process.kill()
         process.communicate()

@@ -15,7 +15,7 @@ import pytest
 
 from control_plane import GoMissing, build
 from recipes.ranks import Ranks, logged
-from recipes.s3_servers import S3Server, moto, versitygw
+from recipes.s3_servers import S3Server, Versitygw, moto, versitygw
 from shunter.errors import InputError
 from shunter.launch.checkpoints.bucket_access import require_bucket
 from shunter.launch.checkpoints.bucket_checkpoints import (
@@ -236,6 +236,28 @@ def test_a_bucket_that_a_job_may_not_use_is_known_before_the_job_is_created(
     assert warning.endswith("the job fails when it starts or first saves; to see that, run shunter logs train -n team")
     with pytest.raises(InputError, match="SignatureDoesNotMatch"):
         told(reader | wrong)
+
+
+def test_a_job_of_this_machine_that_may_not_write_is_refused_and_another_region_is_told(server: S3Server, tmp_path: Path) -> None:
+    """What is denied here is denied to pods here. boto3 goes to the right region by itself, s3torchconnector does not: the job
+    was created and failed."""
+    reader = server.user_without("s3:PutObject")
+    refusal, doubt = refusal_of_s3("s3://models/runs", reader, may_write=True, is_here=True)
+    assert ("AccessDenied" in refusal, doubt) == (True, "")
+    refusal, doubt = refusal_of_s3("s3://models/runs", server.user_without("s3:ListBucket"), may_write=True, is_here=True)
+    assert (refusal, "AccessDenied" in doubt) == ("", True), "not every program lists its bucket"
+    if not isinstance(server, Versitygw):
+        return  # moto takes requests for any region
+    elsewhere = server.environment() | {"AWS_REGION": "eu-west-1"}
+    refusal, doubt = refusal_of_s3("s3://models/runs", elsewhere, may_write=True)
+    assert refusal == ""
+    assert doubt.startswith("the bucket is in region us-east-1, and the job uses eu-west-1, with which s3torchconnector fails")
+    ranks = Ranks(tmp_path, 1, *OPTIONS, "--checkpoint-dir", "s3://models/lm", environments=(elsewhere,))
+    assert ranks.exit_codes() == [2], ranks.printed()
+    assert 'the region "eu-west-1" is wrong; expecting "us-east-1". Set AWS_REGION to that one. ' in ranks.printed()
+    token = server.environment() | {"AWS_SESSION_TOKEN": "none"}
+    assert "InvalidToken" in refusal_of_s3("s3://models/runs", token, may_write=True)[0]
+    assert Ranks(tmp_path, 1, *OPTIONS, "--checkpoint-dir", "s3://models/lm", environments=(token,)).exit_codes() == [2]
 
 
 def test_who_may_not_delete_is_told_before_anything_is_trained(server: S3Server, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ async def prepared(
     # Before a job is deleted in its favour, and in a dry run, which writes nothing.
     await require_claims(client, namespace, options)
     await require_resumable(client, namespace, options)
-    await require_bucket(client, namespace, options, may_write=is_started, notify=notify)
+    await require_bucket(client, namespace, options, may_write=is_started, notify=notify, is_here=is_embedded)
     tell = silent if options.resume else notify  # it resumes on purpose, from a place of its own
     taken = await used_names(client, namespace, options.checkpoints, options.environment, tell, name=options.name)
     if program.path and not is_in_image and (reason := idle_reason((root / program.path).read_bytes())):

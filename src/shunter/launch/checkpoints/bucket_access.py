@@ -42,24 +42,30 @@ async def s3_variables(client: Client, namespace: str, environment: Iterable[Jso
 
 
 async def require_bucket(
-    client: Client, namespace: str, options: LaunchOptions, *, may_write: bool, notify: Callable[[str], None]
+    client: Client,
+    namespace: str,
+    options: LaunchOptions,
+    *,
+    may_write: bool,
+    notify: Callable[[str], None],
+    is_here: bool = False,
 ) -> None:
-    """InputError if the checkpoint location is in S3 and its bucket does not exist, or the job's own credentials are wrong.
-    `notify` gets a warning if S3 does not respond, or the credentials may not list the bucket or (checked with `may_write`) not
-    write to it: the pods, in another network, may be allowed to. Nothing is checked for jobs that get their credentials in their
-    pods, by an identity."""
+    """InputError if the checkpoint location is in S3 and its bucket does not exist, or the job's own credentials are wrong or, for
+    a job of this machine (`is_here`), may not write to it. `notify` gets a warning if S3 does not respond, the job's region is
+    not the bucket's, or the credentials may not list the bucket or (checked with `may_write`) not write to it: pods in another
+    network may be allowed to. Nothing is checked for jobs that get their credentials in their pods, by an identity."""
     place = options.checkpoints
     if place is None or not place.url.startswith("s3://"):
         return
     variables = await s3_variables(client, namespace, options.environment)
     if not has_keys(variables):
         return
-    refusal, doubt = await asyncio.to_thread(refusal_of_s3, place.url, variables, may_write=may_write)
+    refusal, doubt = await asyncio.to_thread(refusal_of_s3, place.url, variables, may_write=may_write, is_here=is_here)
     checked = f"{place.url}, checked with the job's credentials"
     if refusal:
         raise InputError(
             f"--checkpoints {checked}: {refusal}.",
-            "Name a bucket that exists, or other credentials: --env-from secret/NAME.",
+            "Name another bucket, or other credentials: --env-from secret/NAME.",
         )
     if doubt:
         notify(

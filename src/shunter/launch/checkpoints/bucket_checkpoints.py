@@ -22,10 +22,13 @@ from shunter.launch.checkpoints.saved import COMPLETE, SavedStep, StoredFile, ne
 CONNECT_SECONDS, READ_SECONDS = 5, 15
 WRONG_ANYWHERE = {
     *("NoSuchBucket", "InvalidBucketName", "AllAccessDisabled"),
-    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken"),
+    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "TokenRefreshRequired"),
 }
 """Answers of S3 about a bucket or keys, the same for every client. AccessDenied is none: a policy may let in only the network of
 the pods."""
+WRONG_REGION = {"AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException"}
+"""Answers of S3 to a request that was signed for another region than the bucket's. boto3 repeats it for the right one;
+s3torchconnector fails."""
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 PROBE = "shunter-asks-whether-it-may-write"
 """The name of no object, and of no upload."""
@@ -96,27 +99,49 @@ def damage_in_bucket(bucket: Bucket) -> tuple[str, str]:
         raise InputError(_sentence(error)) from error
 
 
-def refusal_of_s3(url: str, variables: Mapping[str, str], *, may_write: bool) -> tuple[str, str]:
+def refusal_of_s3(url: str, variables: Mapping[str, str], *, may_write: bool, is_here: bool = False) -> tuple[str, str]:
     """Why a job with these variables cannot use the place of an s3:// URL, wherever it runs, as the server says it: no such
-    bucket, or other keys. And what it may not do when asked from here, or why there was no answer. Both empty if all is well, and
-    where boto3 is not installed. Where `may_write`, a part of an upload that does not exist is sent: one who may write gets that
-    answer, anyone else that access is denied, and nothing stays in the bucket, even if this is killed."""
+    bucket, or other keys; of one that runs on this machine (`is_here`) also that it may not write. And what it may not do when
+    asked from here, that its region is not the bucket's, or why there was no answer. Both empty if all is well, and where boto3
+    is not installed. Where `may_write`, a part of an upload that does not exist is sent: one who may write gets that answer,
+    anyone else that access is denied, and nothing stays in the bucket, even if this is killed."""
     try:
         client, errors = _s3_client(variables), import_module("botocore.exceptions")
     except ImportError:
         return "", ""
     bucket, prefix = _bucket_and_prefix(url)
+    regions: list[str] = []
+
+    def note_region(response: Any, **_: Any) -> None:
+        answer = response[1] if response is not None else {}
+        if (error := answer.get("Error", {})).get("Code") in WRONG_REGION:
+            headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+            regions.append(error.get("Region") or headers.get("x-amz-bucket-region", ""))
+
+    client.meta.events.register_first("needs-retry.s3", note_region)
     try:
         if may_write:
             with contextlib.suppress(client.exceptions.NoSuchUpload):
                 client.upload_part(Bucket=bucket, Key=prefix + PROBE, UploadId=PROBE, PartNumber=1, Body=b"")
         client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1)
     except errors.ClientError as error:
-        is_certain = error.response["Error"]["Code"] in WRONG_ANYWHERE
-        return (_sentence(error), "") if is_certain else ("", _sentence(error))
+        code, is_write = error.response["Error"]["Code"], error.operation_name == "UploadPart"
+        if code in WRONG_ANYWHERE or (is_here and is_write and code == "AccessDenied"):
+            return _sentence(error), ""
+        return "", _region_sentence(regions, client.meta.region_name) or _sentence(error)
     except Exception as error:  # no server
         return "", _sentence(error)
-    return "", ""
+    return "", _region_sentence(regions, client.meta.region_name)
+
+
+def _region_sentence(regions: Sequence[str], own: str) -> str:
+    """What is wrong with a job's region, by the answers that name the bucket's; empty where there were none."""
+    if not (region := next(filter(None, regions), "")):
+        return ""
+    return (
+        f"the bucket is in region {region}, and the job uses {own}, with which s3torchconnector fails; "
+        f"set the variable: AWS_REGION={region}"
+    )
 
 
 def has_keys(variables: Mapping[str, str]) -> bool:
