@@ -30,5 +30,6 @@ def test_pods_say_why_they_do_not_run_each_reason_once() -> None:
     unscheduled = {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}]}
     pulling = {"containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]}
     creating = {"containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]}
-    pods = [{"status": status} for status in (unscheduled, pulling, pulling, creating, {})]
+    silent = {"containerStatuses": [{"state": {"waiting": {"reason": ""}}}]}
+    pods = [{"status": status} for status in (unscheduled, pulling, pulling, creating, silent, {})]
     assert pod_problems(pods) == ["0/1 nodes are available", "ErrImagePull: not found"]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from shunter.api.meta import Json
 from shunter.operator.diagnosis import by_cause, faults, is_victim
 
@@ -58,8 +60,9 @@ def test_a_pod_that_its_node_ended_is_told_of_as_a_whole() -> None:
     ]
 
 
-def test_containers_being_created_are_no_fault() -> None:
-    status = {"name": "pytorch", "state": {"waiting": {"reason": "ContainerCreating"}}}
+@pytest.mark.parametrize("waiting", [{"reason": "ContainerCreating"}, {"reason": ""}, {}], ids=["created", "empty", "no reason"])
+def test_containers_being_created_are_no_fault(waiting: Json) -> None:
+    status = {"name": "pytorch", "state": {"waiting": waiting}}
     assert faults([{"metadata": {"name": "p"}, "status": {"containerStatuses": [status]}}]) == []
 
 

@@ -18,6 +18,8 @@ def is_shown_to_followers(event_type: str, reason: str) -> bool:
     return event_type == "Warning" or reason == COLD_START
 
 
+STARTING = ("", "ContainerCreating", "PodInitializing")
+"""The reasons for which a container waits that is only starting; kubelets may leave the reason out."""
 FINISHED_PHASES = ("Succeeded", "Failed")
 """The phases of pods that have ended for good."""
 

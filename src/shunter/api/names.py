@@ -49,6 +49,8 @@ _LABEL_1035_SHAPE = (
 )
 _KEY_SHAPE = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 
+RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""What names that Kubernetes makes up are written in: no vowels, so that they are no words."""
 LONGEST_LABEL = 63
 """Bytes of a DNS label, and of the value of a label."""
 

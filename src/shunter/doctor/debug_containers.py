@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 
+from shunter.api.core import STARTING
 from shunter.api.meta import Json
 from shunter.api.resources import PODS
 from shunter.kube.client import Client
-from shunter.operator.causes.pods import STARTING
 
 PREFIX = "shunter-doctor-"
 LIFE_SECONDS = 900

@@ -17,6 +17,7 @@ from shunter.operator.overview import was_pod_of
 from shunter.operator.pod_places import place
 from shunter.operator.program_logs.ends import LAST_LINES, last_lines, reason, refusal
 from shunter.operator.program_logs.lines import Error, Line, parsed, parsed_end
+from shunter.operator.training.names import REPLICA_INDEX, REPLICA_TYPE
 
 _RECORDED = re.compile(r"(?:rank (\d+), )?pod (\S+), container (\S+): (.*?)(?:, exit code (\d+).*)?$")
 
@@ -186,7 +187,7 @@ def deleted_pod_number(job: Json, pod: str, at: datetime) -> int | None:
     match = re.search(r"-([a-z]+)-(\d+)$", pod)
     if match is None or not was_pod_of(job, pod, at):
         return None
-    labels = {"training.kubeflow.org/replica-type": match[1], "training.kubeflow.org/replica-index": match[2]}
+    labels = {REPLICA_TYPE: match[1], REPLICA_INDEX: match[2]}
     return place(job, {"metadata": {"name": pod, "labels": labels}}).pod
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 
+from shunter.api.core import STARTING
 from shunter.api.meta import Json
 from shunter.api.resources import DEPLOYMENTS, PODS, TRAIN_JOBS
 from shunter.errors import EnvironmentProblem
@@ -69,7 +70,7 @@ def _reasons(pod: Json) -> Iterator[str]:
             yield condition.get("message") or condition.get("reason", "")
     for container in status.get("containerStatuses") or ():
         waiting = (container.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+        if waiting.get("reason", "") not in STARTING:
             yield f"{waiting['reason']}: {waiting.get('message', '')}".rstrip(": ")
 
 

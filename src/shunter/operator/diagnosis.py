@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
-from shunter.api.core import TerminatedState, container_statuses
+from shunter.api.core import STARTING, TerminatedState, container_statuses
 from shunter.api.formats.counts import count
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, ObjectMeta, Struct, stored_condition
@@ -157,12 +157,9 @@ def is_victim(fault: Fault, last_line: str) -> bool:
     return fault.reason != "OOMKilled" and VICTIM.search(last_line) is not None
 
 
-BENIGN_WAITS = ("ContainerCreating", "PodInitializing")
-
-
 def container_fault(pod: str, container: Json) -> Fault | None:
-    """How a container failed, this time or else the time before; or why it waits. None where it does neither: `BENIGN_WAITS`
-    count only with a message. `ended` is left to `faults`."""
+    """How a container failed, this time or else the time before; or why it waits. None where it does neither: what is only
+    `STARTING` counts with a message alone. `ended` is left to `faults`."""
     state, last = container.get("state", {}), container.get("lastState", {})
     waiting = state.get("waiting")
     ended = failed(state) or failed(last)
@@ -177,7 +174,7 @@ def container_fault(pod: str, container: Json) -> Fault | None:
             is_waiting=failed(state) is None,
             runs_again="running" in state,
         )
-    if waiting and (waiting.get("reason") not in BENIGN_WAITS or waiting.get("message")):
+    if waiting and (waiting.get("reason", "") not in STARTING or waiting.get("message")):
         return Fault(
             pod=pod,
             container=container["name"],

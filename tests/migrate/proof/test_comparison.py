@@ -11,6 +11,7 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.options import Options
 from shunter.migrate.pods.differences import matched
+from shunter.migrate.pods.facts import is_own
 from shunter.migrate.pods.sides import v1_side, v2_side
 from shunter.migrate.proof.comparison import compared, compared_objects
 from shunter.operator.training.frameworks import framework_of
@@ -253,6 +254,14 @@ def test_a_program_that_is_told_the_name_of_its_pod_is_told_of_without_blocking(
         ("PROOF003", "Worker 0: env POD of container node is '<Worker 0>' in v1 and 'bert-node-0-1-xxxxx' in v2."),
     ]
     assert comparison.is_alike
+
+
+@pytest.mark.parametrize(
+    ("key", "is_written"),
+    [("job-name", True), ("controller-uid", True), ("batch.kubernetes.io/job-name", True), ("job-name-of-team", False)],
+)
+def test_a_label_of_the_users_that_begins_like_one_of_controllers_is_theirs(key: str, is_written: bool) -> None:
+    assert is_own(key) is is_written
 
 
 def test_selectors_that_select_the_same_pods_are_the_same() -> None:

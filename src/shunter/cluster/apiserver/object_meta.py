@@ -11,14 +11,13 @@ from collections.abc import Callable
 from shunter.api.field_errors import FieldError, forbidden, invalid, required, too_long
 from shunter.api.formats.go_values import go_quoted
 from shunter.api.meta import Json
-from shunter.api.names import label_key_faults
+from shunter.api.names import RANDOM_LETTERS, label_key_faults
 from shunter.cluster.apiserver.field_rules import annotation_errors, faults, label_errors
 from shunter.cluster.apiserver.status import StatusError, bad_request
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 _ANNOTATIONS_LIMIT = 256 * 1024
-_NAME_RANDOM = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_BASE = 58
 
 _UUID_4 = 0x4000_8000_0000_0000_0000
@@ -28,7 +27,7 @@ _random = random.Random()
 
 def generated_name(base: str) -> str:
     """`base` and five random characters, cut to fit a label; source: apiserver `storage/names`."""
-    return base[:_GENERATED_BASE] + "".join(_random.choices(_NAME_RANDOM, k=5))
+    return base[:_GENERATED_BASE] + "".join(_random.choices(RANDOM_LETTERS, k=5))
 
 
 def new_uid() -> str:

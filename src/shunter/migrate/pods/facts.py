@@ -20,6 +20,7 @@ from shunter.migrate.pods.hosts import Hosts
 from shunter.migrate.pods.places import CANONICAL_NAME
 from shunter.migrate.pods.sides import Replica
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME
+from shunter.operator.training.names import PREFIX as V1_PREFIX
 
 Place: TypeAlias = tuple[str, ...]
 """Where a fact stands: `("containers", "node", "env", "RANK")`."""
@@ -31,8 +32,8 @@ TRAINING = "node"
 _KEYS = {"volumeMounts": "mountPath", "volumeDevices": "devicePath", "resizePolicy": "resourceName"}
 _KEY_LISTS = ("matchLabelKeys", "mismatchLabelKeys")
 _JOB_NAMES = {JOB_NAME: JOBSET_NAME}
-_OWN_LABELS = ("training.kubeflow.org/", "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid")
-"""Labels that operators and controllers give to pods begin with these."""
+_OWN_PREFIXES = (V1_PREFIX, "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "trainer.kubeflow.org/")
+_OWN_KEYS = ("job-name", "controller-uid")
 
 
 class Side:
@@ -184,8 +185,8 @@ class Side:
         rules: Iterable[Json] = selector.get("matchExpressions") or ()
         return {
             "selects": marks,
-            "matchLabels": {key: value for key, value in (selector.get("matchLabels") or {}).items() if not _is_own(key)},
-            "matchExpressions": [rule for rule in rules if not _is_own(str(rule.get("key", "")))],
+            "matchLabels": {key: value for key, value in (selector.get("matchLabels") or {}).items() if not is_own(key)},
+            "matchExpressions": [rule for rule in rules if not is_own(str(rule.get("key", "")))],
         }
 
 
@@ -239,8 +240,9 @@ def _of_other_jobs(selector: Json) -> Json:
     return {**selector, **{field: value for field, value in changed.items() if field in selector}}
 
 
-def _is_own(label: str) -> bool:
-    return label.startswith(_OWN_LABELS)
+def is_own(key: str) -> bool:
+    """Whether operators and controllers give pods the label or annotation; a conversion may repeat those of v1 on request."""
+    return key.startswith(_OWN_PREFIXES) or key in _OWN_KEYS
 
 
 def _amount(quantity: Any) -> str:

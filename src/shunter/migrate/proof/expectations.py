@@ -16,7 +16,7 @@ from shunter.cluster.controllers.job.pods import COMPLETION_INDEX_ENV
 from shunter.migrate.conversion.rules.pytorch.launcher import V1_VARIABLES
 from shunter.migrate.conversion.rules.ssh import is_set_up
 from shunter.migrate.pods.differences import Difference
-from shunter.migrate.pods.facts import TRAINING
+from shunter.migrate.pods.facts import TRAINING, is_own
 from shunter.migrate.proof.context import Context
 from shunter.migrate.proof.launches import launch_of, reads_nothing
 from shunter.migrate.proof.mpi_expectations import MPI_RULES
@@ -24,10 +24,8 @@ from shunter.operator.trainer.plugins.jax import PROCESS_ENVIRONMENT as JAX_ENVI
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
 from shunter.operator.trainer.plugins.xgboost import TRACKER_ENVIRONMENT
 from shunter.operator.trainer.rendezvous import PORT
+from shunter.operator.training.names import PREFIX as V1_PREFIX
 
-V1_PREFIX = "training.kubeflow.org/"
-V2_PREFIXES = ("jobset.sigs.k8s.io/", "batch.kubernetes.io/", "job-name", "controller-uid", V1_PREFIX)
-"""Prefixes of the keys that controllers write; a conversion may repeat those of v1 on request."""
 _PORT_OF_V2 = str(PORT)
 
 
@@ -57,7 +55,7 @@ def labels(difference: Difference, context: Context) -> str:
     key = rest[0]
     if difference.v2 is None and key.startswith(V1_PREFIX):
         return "pods are identified by JobSet's labels, no longer by those of the v1 operator"
-    if difference.v1 is None and key.startswith(V2_PREFIXES):
+    if difference.v1 is None and is_own(key):
         return "JobSet and Job label their pods"
     if key == VOLCANO_TASK and difference.v2 is None:
         return "v2 does not set Volcano's name of the role"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from shunter.api.core import container_statuses, pod_has_ended
+from shunter.api.core import STARTING, container_statuses, pod_has_ended
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.operator import needs
@@ -19,7 +19,6 @@ from shunter.operator.pod_places import Members, named_place, place
 LOOP_RESTARTS = 2
 """Restarts after which a container that runs for less than STEADY fails again and again."""
 STEADY = timedelta(minutes=1)
-STARTING = ("", "ContainerCreating", "PodInitializing")
 IMAGE_REASONS = (
     "ErrImagePull",
     "ImagePullBackOff",

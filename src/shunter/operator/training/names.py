@@ -7,6 +7,7 @@ from functools import lru_cache
 from shunter.api.formats.digits import whole_number
 from shunter.operator.training.job import AnyJob
 
+PREFIX = "training.kubeflow.org/"
 OPERATOR_NAME = "training.kubeflow.org/operator-name"
 JOB_NAME = "training.kubeflow.org/job-name"
 REPLICA_TYPE = "training.kubeflow.org/replica-type"

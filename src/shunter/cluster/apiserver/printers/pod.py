@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from shunter.api.core import FINISHED_PHASES
 from shunter.api.formats.times import moment
 from shunter.api.meta import Json
 from shunter.cluster.apiserver.kinds import Column
@@ -17,7 +18,7 @@ def _cells(pod: Json, now: datetime) -> Cells:
     if pod["metadata"].get("deletionTimestamp"):
         if status.get("reason") == "NodeLost":
             reason = "Unknown"
-        elif status.get("phase") not in ("Succeeded", "Failed"):
+        elif status.get("phase") not in FINISHED_PHASES:
             reason = "Terminating"
     restarts = str(summary.restarts)
     if summary.restarts and summary.last_restart:

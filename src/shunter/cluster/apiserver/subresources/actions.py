@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.core import FINISHED_PHASES
 from shunter.api.field_errors import FieldError
 from shunter.api.field_errors import invalid as invalid_field
 from shunter.api.meta import Json, rfc3339
@@ -193,7 +194,7 @@ async def _take_disruption(backend: Backend, call: Call) -> None:
 def _with_disruption(pod: Json, now: str) -> Json:
     """The pod with the condition DisruptionTarget, unless it has ended."""
     status = pod["status"]
-    if status.get("phase") not in ("Succeeded", "Failed"):
+    if status.get("phase") not in FINISHED_PHASES:
         condition = {
             "type": "DisruptionTarget",
             "status": "True",

@@ -6,7 +6,8 @@ eviction takes one of its allowed disruptions, so that the next does not rely on
 
 from __future__ import annotations
 
-from shunter.api.meta import Json
+from shunter.api.core import FINISHED_PHASES
+from shunter.api.meta import Json, stored_condition
 from shunter.api.resources import POD_DISRUPTION_BUDGETS
 from shunter.api.selectors import selects
 from shunter.cluster.apiserver.kinds import Objects
@@ -63,12 +64,12 @@ def with_disruption(budget: Json, pod: str, now: str) -> Json:
 
 def _needs_no_budget(pod: Json) -> bool:
     """Whether the pod has ended, has not started, or is being deleted."""
-    return pod["status"].get("phase") in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in pod["metadata"]
+    return pod["status"].get("phase") in (*FINISHED_PHASES, "Pending") or "deletionTimestamp" in pod["metadata"]
 
 
 def _is_unhealthy_surplus(pod: Json, budget: Json) -> bool:
     """Whether a pod that is not ready may go without counting."""
-    if any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ()):
+    if stored_condition(pod, "Ready").get("status") == "True":
         return False
     status = budget.get("status") or {}
     desired, healthy = int(status.get("desiredHealthy", 0)), int(status.get("currentHealthy", 0))

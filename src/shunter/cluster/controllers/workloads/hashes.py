@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 
 from shunter.api.meta import Json
+from shunter.api.names import RANDOM_LETTERS
 
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""Without vowels, so that no hash is a word (apimachinery `rand.SafeEncodeString`)."""
 _OFFSET, _PRIME = 0x811C9DC5, 0x01000193
 
 
@@ -22,7 +21,7 @@ def template_hash(template: Json, collisions: int | None) -> str:
 def encoded(number: int) -> str:
     """`5cdf` for 1789: each digit becomes a letter or another digit, so that no word comes out (apimachinery
     `rand.SafeEncodeString`)."""
-    return "".join(_LETTERS[ord(digit) % len(_LETTERS)] for digit in str(number))
+    return "".join(RANDOM_LETTERS[ord(digit) % len(RANDOM_LETTERS)] for digit in str(number))
 
 
 def fnv_1(content: bytes) -> int:

@@ -15,6 +15,7 @@ from shunter.api.core import pod_has_ended
 from shunter.api.formats.counts import listed
 from shunter.api.formats.quantity import format_milli
 from shunter.api.meta import Json
+from shunter.api.ownership import controller_reference
 from shunter.api.scheduling.pod_requests import PodRequests, allocatable, requested
 from shunter.doctor.case import Case
 from shunter.doctor.rules.carried import of_blocked_pods
@@ -57,7 +58,7 @@ def _holders(case: Case, name: str) -> str:
         if pod_has_ended(pod):
             continue
         if amount := amounts(pod["spec"]).get(name):
-            owner: Json = next((one for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), {})
+            owner = controller_reference(pod) or {}
             who = f"{pod['metadata']['namespace']}/{owner.get('name') or pod['metadata']['name']}"
             held[who] = held.get(who, Fraction(0)) + amount
     most = sorted(held, key=lambda who: (-held[who], who))

@@ -14,10 +14,10 @@ from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.meta import Json
 from shunter.api.selectors import selects
-from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX
 from shunter.migrate.survey.neighbours.job_pods import JobPods, Jobs
 from shunter.migrate.survey.neighbours.selections import Selection, placements
 from shunter.operator.training.names import JOB_NAME, JOB_ROLE, REPLICA_INDEX, REPLICA_TYPE
+from shunter.operator.training.names import PREFIX as V1_PREFIX
 
 _RANKS = (REPLICA_TYPE, REPLICA_INDEX, JOB_ROLE)
 _OF_A_JOB: Json = {"key": JOBSET_NAME, "operator": "Exists"}

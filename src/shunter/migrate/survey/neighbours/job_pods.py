@@ -19,18 +19,15 @@ from shunter.migrate.conversion.batch import Outcome
 from shunter.migrate.conversion.draft import role_path
 from shunter.migrate.conversion.one_job import Conversion, framework_of
 from shunter.migrate.conversion.reading import read
-from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX
 from shunter.migrate.options import Options
 from shunter.migrate.paths import Path, value_at
 from shunter.migrate.pods.differences import paired
+from shunter.migrate.pods.facts import is_own
 from shunter.migrate.pods.sides import Replica, v1_side, v2_side
 from shunter.migrate.survey.neighbours.selections import Selection, placements
 from shunter.operator.training.job import AnyJob
 from shunter.operator.training.names import JOB_NAME
 from shunter.operator.training.services import desired_services
-
-_WRITTEN = (V1_PREFIX, "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "trainer.kubeflow.org/")
-_WRITTEN_KEYS = ("job-name", "controller-uid")
 
 
 class PodPair(NamedTuple):
@@ -188,7 +185,7 @@ class Jobs:
         required = [
             (key, value)
             for key, value in (selector.get("matchLabels") or {}).items()
-            if key in (JOB_NAME, JOBSET_NAME) or not (key.startswith(_WRITTEN) or key in _WRITTEN_KEYS)
+            if key in (JOB_NAME, JOBSET_NAME) or not is_own(key)
         ]
         found = min((self._by_label.get(label, []) for label in required), key=len, default=self.all)
         return [job for job in found if selection.looks_in(job.namespace, self._namespaces)]

@@ -16,6 +16,7 @@ from shunter.migrate.conversion.source.yaml_nodes import nodes
 from shunter.migrate.findings import Topic
 from shunter.migrate.v1_texts.reference import ANY_KIND, ANY_PLURAL, KINDS, V1_GROUP, Reference, names_v1_object
 from shunter.migrate.v1_texts.rules import LABELS_OF_V2
+from shunter.operator.training.names import PREFIX as V1_PREFIX
 
 RBAC = Topic(
     id="SCAN030",
@@ -108,7 +109,6 @@ _POLICY_GROUPS = ("constraints.gatekeeper.sh/", "templates.gatekeeper.sh/", "kyv
 _WORKFLOW_FIELDS = ("successCondition", "failureCondition")
 _QUOTED = re.compile(rf"[\"'](?:{ANY_KIND}|{ANY_PLURAL})[\"']")
 """A kind in an expression: CEL, Rego."""
-_V1_LABEL = "training.kubeflow.org/"
 
 
 class Found(NamedTuple):
@@ -212,8 +212,8 @@ def _shown(value: str) -> str:
 def _selectors(node: yaml.MappingNode, kind: str) -> Iterator[Reference]:
     topic = MONITOR if kind in _MONITOR_KINDS else SELECTOR
     for scalar in _scalars(node, keys=True):
-        if scalar.value.startswith(_V1_LABEL):
-            key = scalar.value.removeprefix(_V1_LABEL)
+        if scalar.value.startswith(V1_PREFIX):
+            key = scalar.value.removeprefix(V1_PREFIX)
             instead = f"Pods of v2 carry {LABELS_OF_V2[key]}." if key in LABELS_OF_V2 else ""
             says = f"{_title(node, kind)} uses the label {scalar.value}, which no pod of v2 has."
             yield _reference(topic, scalar, says, instead)

@@ -6,10 +6,11 @@ from shunter.api.batch import COMPLETION_INDEX
 from shunter.api.jobset import JOBSET_NAME, REPLICATED_JOB
 from shunter.api.late_patterns import late_pattern
 from shunter.migrate.conversion.draft import Draft, Group
-from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX, kept_labels
+from shunter.migrate.conversion.rules.pods.placement import kept_labels
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import mappings
 from shunter.operator.training.names import JOB_NAME, REPLICA_INDEX, REPLICA_TYPE
+from shunter.operator.training.names import PREFIX as V1_PREFIX
 
 _KEYED = late_pattern(r"metadata\.(labels|annotations)\['([^']*)'\]")
 _COMPLETION_INDEX = f"metadata.annotations['{COMPLETION_INDEX}']"

@@ -12,8 +12,8 @@ from shunter.migrate.conversion.source.objects import SourceObject
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path, mappings
 from shunter.operator.training.names import JOB_NAME, OPERATOR_NAME, REPLICA_TYPE
+from shunter.operator.training.names import PREFIX as V1_PREFIX
 
-V1_PREFIX = "training.kubeflow.org/"
 _KEY_LISTS = ("matchLabelKeys", "mismatchLabelKeys")
 
 REWRITTEN = Topic(

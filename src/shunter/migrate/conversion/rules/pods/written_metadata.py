@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.rules.pods.placement import V1_PREFIX
+from shunter.operator.training.names import PREFIX as V1_PREFIX
 
 BY_KUEUE: Mapping[str, tuple[str, ...]] = {
     "labels": (
