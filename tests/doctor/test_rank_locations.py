@@ -50,11 +50,24 @@ AUTO = [{"name": "PET_NPROC_PER_NODE", "value": "auto"}]
         ({"env": AUTO, "resources": {"limits": {"cpu": "4"}}}, 1),
         ({"command": ["torchrun", "--nproc-per-node=gpu", "a.py"], "resources": {"limits": {"amd.com/gpu": "2"}}}, 2),
         ({"command": ["torchrun", "--nproc_per_node", "3", "a.py"], "env": AUTO}, 3),
+        ({"command": ["torchrun", "--nproc-per", "3", "a.py"]}, 3),
+        ({"command": ["torchrun", "--nproc-per-node", "$(N)", "a.py"], "env": [{"name": "PET_NPROC_PER_NODE", "value": "2"}]}, 2),
+        (
+            {
+                "command": ["python", "-m", "torch.distributed.launch", "a.py"],
+                "env": [{"name": "PET_NPROC_PER_NODE", "value": "2"}],
+            },
+            2,
+        ),
+        ({"command": ["sh", "-c", "cd /x && exec torchrun --nproc_per_node=2 a.py"]}, 2),
+        ({"command": ["python", "a.py", "--nproc-per-node", "4"]}, 1),
+        ({"command": ["accelerate", "launch", "--num_processes", "8", "--num_machines=2", "a.py"]}, 4),
+        ({"command": ["deepspeed", "--num_gpus=8", "a.py"]}, 8),
         ({"command": ["python", "a.py"], "env": AUTO, "resources": {"limits": {"nvidia.com/gpu": "4"}}}, 1),
         ({"env": [*AUTO, {"name": "PET_NPROC_PER_NODE", "value": "2"}], "resources": {"limits": {"nvidia.com/gpu": "4"}}}, 2),
     ],
 )
-def test_how_many_ranks_torchrun_starts_in_a_pod(container: Json, count: int) -> None:
+def test_how_many_ranks_a_launcher_starts_in_a_pod(container: Json, count: int) -> None:
     """For `auto` one a device, whatever the resource is called; the last variable of a name counts."""
     assert processes(pod(0, container=container)) == count
 

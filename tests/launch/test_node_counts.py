@@ -9,7 +9,11 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.errors import InputError
+from shunter.launch.code.delivery import ImageCode
 from shunter.launch.node_counts import desired_counts, next_write, require_scalable, worker_count
+from shunter.launch.objects import launch
+from shunter.launch.options import LaunchOptions, Program
+from shunter.launch.runtimes.choice import of_object
 from shunter.operator.trainer.runtimes import shipped
 
 RUNTIMES = {runtime["metadata"]["name"]: runtime for runtime in shipped()}
@@ -207,6 +211,31 @@ FIXED = {
         RUNTIMES["deepspeed-distributed"],
         "its mpirun command fixes its processes or hosts (--host)",
     ),
+    "a command that abbreviates --nnodes": (
+        trainjob(trainer={"command": ["torchrun", "--nnode=2", "t.py"]}),
+        RUNTIMES["torch-distributed"],
+        "its command sets --nnode=2",
+    ),
+    "an accelerate with a number of machines": (
+        trainjob(trainer={"command": ["accelerate", "launch", "--num_machines", "2", "t.py"]}),
+        RUNTIMES["torch-distributed"],
+        "its command sets --num_machines 2",
+    ),
+    "a deepspeed with a number of nodes": (
+        trainjob(trainer={"command": ["deepspeed", "--num_nodes=2", "t.py"]}),
+        RUNTIMES["torch-distributed"],
+        "its command sets --num_nodes=2",
+    ),
+    "an mpirun with a short option for the number": (
+        trainjob(runtime="deepspeed-distributed", trainer={"command": ["mpirun", "-n", "2", "t"]}),
+        RUNTIMES["deepspeed-distributed"],
+        "its mpirun command fixes its processes or hosts (-n)",
+    ),
+    "an mpirun with a list of hosts of its own": (
+        trainjob(runtime="deepspeed-distributed", trainer={"command": ["mpirun", "--machinefile", "/my/hosts", "t"]}),
+        RUNTIMES["deepspeed-distributed"],
+        "its mpirun command fixes its processes or hosts (--machinefile)",
+    ),
     "an mpirun with a number": (
         trainjob(runtime="deepspeed-distributed", trainer={"command": ["mpirun", "-np", "2", "t"]}),
         RUNTIMES["deepspeed-distributed"],
@@ -220,6 +249,28 @@ def test_the_number_of_nodes_is_fixed_by(job: Json, runtime: Json, sentence: str
     with pytest.raises(InputError) as refused:
         desired_counts(job, runtime, 3)
     assert sentence in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("runtime", "command", "counts"),
+    [
+        ("deepspeed-distributed", ["mpirun", "--hostfile", "/etc/mpi/hostfile", "t"], {"node": 2, "launcher": 1}),
+        ("deepspeed-distributed", ["mpirun", "python", "t.py", "-H", "128"], {"node": 2, "launcher": 1}),
+        ("torch-distributed", ["torchrun", "t.py", "--nnodes", "2"], {"node": 3}),
+        ("torch-distributed", ["accelerate", "launch", "--num_machines", "$PET_NNODES", "t.py"], {"node": 3}),
+    ],
+    ids=["the operator's list of hosts", "an option of the program", "another of the program", "a number from the operator"],
+)
+def test_what_does_not_fix_the_number_of_nodes(runtime: str, command: list[str], counts: Json) -> None:
+    assert desired_counts(trainjob(runtime=runtime, trainer={"command": command}), RUNTIMES[runtime], 3) == counts
+
+
+def test_a_program_that_run_started_with_mpirun_has_a_number_of_processes() -> None:
+    """Its list of hosts is the operator's, and was named as what fixes the number."""
+    options, runtime = LaunchOptions(program=Program(path="t.py"), nodes=2), RUNTIMES["deepspeed-distributed"]
+    job = launch(options, ImageCode(), of_object(runtime), name="j", namespace="team")[-1]
+    with pytest.raises(InputError, match=r"fixes its processes or hosts \(-n\)"):
+        desired_counts(job, runtime, 3)
 
 
 def test_a_range_of_nodes_that_holds_the_number_is_none_of_them() -> None:

@@ -1,8 +1,7 @@
-"""Which ranks are in which pod. A pod may hold several: torchrun starts one process for each. Pure."""
+"""Which ranks are in which pod. A pod may hold several: a launcher starts one process for each. Pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from shunter.api.core import variables_of
@@ -11,13 +10,13 @@ from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import gpus_of
 from shunter.api.trainer.runtime import LAUNCHER
 from shunter.doctor.launcher import launcher_trains
+from shunter.jobs.launcher_options import launchers_in
 from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
 from shunter.operator.overview import is_pod_of, is_v1, is_v2
 from shunter.operator.pod_places import Places
 from shunter.operator.training.frameworks.pytorch import processes_per_node
 
-_NPROC = re.compile(r"--?nproc[_-]per[_-]node[= ]+(\d+|auto|gpu|xpu)\b")
 NPROC_VARIABLE = "PET_NPROC_PER_NODE"
 """The number of processes that torchrun starts without an option."""
 NO_RANKS = (LAUNCHER, "ps", "evaluator")
@@ -127,16 +126,23 @@ def _numbers(job: Json, trains: Sequence[Json]) -> list[int]:
 
 
 def processes(pod: Json) -> int:
-    """How many ranks torchrun starts in the pod; 1 by default."""
+    """How many ranks the launcher in the pod starts; 1 by default."""
     container = next(one for one in pod["spec"]["containers"] if one["name"] == training_container(pod))
-    words = " ".join(str(word) for word in [*(container.get("command") or ()), *(container.get("args") or ())])
-    if match := _NPROC.search(words):
-        value = match[1]
-    elif "torchrun" in words or "torch.distributed.run" in words or not words:
-        value = variables_of(container).get(NPROC_VARIABLE, "")
+    words = (*(container.get("command") or ()), *(container.get("args") or ()))
+    started = {one.launcher: one for one in reversed(launchers_in(words))}
+    gpus = gpus_of({"containers": [container]})
+    if "torchrun" in started or not words:
+        value = started["torchrun"].options.get("nproc-per-node", "") if words else ""
+        if not (value.isdecimal() or value in GPU_WORDS):
+            value = variables_of(container).get(NPROC_VARIABLE, "")
+        number = int(value) if value.isdecimal() else gpus if value in GPU_WORDS else 1
+    elif launcher := started.get("accelerate"):
+        number = (launcher.number("num-processes") or gpus) // (launcher.number("num-machines") or 1)
+    elif launcher := started.get("deepspeed"):
+        number = launcher.number("num-gpus") or gpus
     else:
-        return 1
-    return max(1, int(value) if value.isdecimal() else gpus_of({"containers": [container]}) if value in GPU_WORDS else 1)
+        number = 1
+    return max(1, number)
 
 
 def rank_list(ranks: Sequence[int]) -> str:

@@ -6,8 +6,7 @@ tells, after a kill between the two, that it is to be resumed is in `operator.in
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shunter.api.formats.counts import count
 from shunter.api.jobset import longest_name_of
@@ -15,18 +14,19 @@ from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.shapes import ShapeError, shaped
 from shunter.api.titles import title_of
-from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER
+from shunter.api.trainer.runtime import ANCESTOR_LABEL, ANCESTOR_TRAINER, HOST_FILE, HOST_FILE_DIRECTORY
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training import pytorch_rules
 from shunter.api.training.pytorch import MASTER, PYTORCH_JOBS, WORKER, PyTorchJob
 from shunter.errors import InputError
+from shunter.jobs.launcher_options import Started, launchers_in
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.interrupted_scaling import RESUMES, is_to_be_resumed
 from shunter.operator.overview import is_suspended, manager_of_others, overview
 from shunter.operator.trainer.render import jobset_for
 
-_NNODES = re.compile(r"--nnodes[= ](\d+)(?::(\d+))?(?!\S)")
-_FIXED_MPI = re.compile(r"\bmpi(?:run|exec)\b.*?\s(--?np|-H|--?host|--?hostfile|--?machinefile)(?==|\s|$)", re.DOTALL)
+_HOSTS = f"{HOST_FILE_DIRECTORY}/{HOST_FILE}"
+"""The list of hosts that the operator writes."""
 
 
 def require_scalable(job: Json, nodes: int) -> None:
@@ -109,25 +109,45 @@ def desired_counts(job: Json, runtime: Json, nodes: int) -> dict[str, int]:
             "Use fewer nodes, or create it again with a shorter name.",
         )
     is_mpi = bool(((runtime.get("spec") or {}).get("mlPolicy") or {}).get("mpi"))
-    require_unfixed(title, list(_words(requested)), nodes, is_mpi=is_mpi)
+    require_unfixed(title, _commands(requested), nodes, is_mpi=is_mpi)
     return pod_counts(requested)
 
 
-def require_unfixed(title: str, words: Iterable[str], nodes: int, *, is_mpi: bool) -> None:
-    """InputError for a job whose command names a number of nodes, processes or hosts of its own."""
-    text = " ".join(words)
-    for found in _NNODES.finditer(text):
-        least, most = int(found[1]), int(found[2] or found[1])
-        if not least <= nodes <= most:
+def require_unfixed(title: str, commands: Iterable[Sequence[str]], nodes: int, *, is_mpi: bool) -> None:
+    """InputError for a job one of whose commands names a number of nodes, processes or hosts of its own. A command is the words
+    of a container."""
+    for started in (one for words in commands for one in launchers_in(tuple(words))):
+        if started.launcher == "mpirun":
+            fixed = next((name for name in ("np", "H") if name in started.written), "") if is_mpi else ""
+            if is_mpi and started.options.get("hostfile", _HOSTS) != _HOSTS:
+                fixed = "hostfile"
+            if fixed:
+                option = started.written[fixed].split()[0].partition("=")[0]
+                raise InputError(
+                    f"{title}: its mpirun command fixes its processes or hosts ({option}), so other nodes would not train.",
+                    f"Create it again with that many nodes, or without {option}: the operator writes the hosts.",
+                )
+            continue
+        written, least, most = _nodes_named(started)
+        if written and not least <= nodes <= most:
             raise InputError(
-                f"{title}: its command sets {found[0]}, so {count(nodes, 'node')} would not train.",
-                "Create it again without --nnodes: torchrun gets the number from the operator (PET_NNODES).",
+                f"{title}: its command sets {written}, so {count(nodes, 'node')} would not train.",
+                f"Create it again without {written.split()[0].partition('=')[0]}: torchrun gets the number from the operator "
+                "(PET_NNODES), and a shell can pass it to other launchers.",
             )
-    if is_mpi and (fixed := _FIXED_MPI.search(text)):
-        raise InputError(
-            f"{title}: its mpirun command fixes its processes or hosts ({fixed[1]}), so other nodes would not train.",
-            f"Create it again without {fixed[1]}: the operator writes the hosts.",
-        )
+
+
+def _nodes_named(started: Started) -> tuple[str, int, int]:
+    """The option that says on how many nodes a launcher starts processes, as it is written, and the least and the most; empty
+    where none does."""
+    if started.launcher == "torchrun":
+        bounds = started.options.get("nnodes", "").split(":")
+        if len(bounds) < 3 and all(bound.isdecimal() for bound in bounds):
+            return started.written["nnodes"], int(bounds[0]), int(bounds[-1])
+        return "", 0, 0
+    name = {"accelerate": "num-machines", "deepspeed": "num-nodes"}.get(started.launcher, "")
+    number = started.number(name)
+    return ("", 0, 0) if number is None else (started.written[name], number, number)
 
 
 def worker_count(job: Json, nodes: int) -> int:
@@ -154,8 +174,7 @@ def worker_count(job: Json, nodes: int) -> int:
     if workers < 1:
         raise InputError(f"--nodes {nodes} of {title}: it needs a Worker in addition to its Master.", "Use 2 or more.")
     template = (((job["spec"].get("pytorchReplicaSpecs") or {}).get(WORKER) or {}).get("template") or {}).get("spec") or {}
-    words = (word for one in template.get("containers") or [] for word in (*(one.get("command") or ()), *(one.get("args") or ())))
-    require_unfixed(title, words, nodes, is_mpi=False)
+    require_unfixed(title, map(_words, template.get("containers") or ()), nodes, is_mpi=False)
     return workers
 
 
@@ -176,8 +195,11 @@ def _read(job: Json) -> TrainJob:
         raise InputError(f"{title_of(job)} cannot be read: {error}.") from error
 
 
-def _words(jobset: Json) -> Iterable[str]:
-    """What the containers of all its pods are started with."""
+def _commands(jobset: Json) -> Iterable[Sequence[str]]:
+    """What each container of all its pods is started with."""
     for replicated in jobset["spec"].get("replicatedJobs") or []:
-        for container in replicated["template"]["spec"]["template"]["spec"].get("containers") or []:
-            yield from (*(container.get("command") or ()), *(container.get("args") or ()))
+        yield from map(_words, replicated["template"]["spec"]["template"]["spec"].get("containers") or ())
+
+
+def _words(container: Json) -> Sequence[str]:
+    return (*(container.get("command") or ()), *(container.get("args") or ()))

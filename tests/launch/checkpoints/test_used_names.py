@@ -121,7 +121,7 @@ async def test_a_job_whose_place_has_a_slash_at_its_end_is_seen_to_write_there(m
         variable["value"] += "/" * (variable["name"] == "SHUNTER_CHECKPOINT_DIR")
     client = StoredObjects((SECRETS, SECRET), (TRAIN_JOBS, other)).client
     with pytest.raises(InputError, match="two jobs would write the same checkpoints"):
-        await used_names(client, "team", BUCKET, KEYS, str, name="lm")
+        await used_names(client, "team", BUCKET, KEYS, list[str]().append, name="lm")
 
 
 async def test_who_may_list_the_jobs_of_one_namespace_alone_sees_those(monkeypatch: pytest.MonkeyPatch) -> None:

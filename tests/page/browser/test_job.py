@@ -390,7 +390,8 @@ def test_where_a_training_is_has_its_epoch(look: Look) -> None:
     found = look(BERT).page.evaluate(
         """async () => {
           const { progressText } = await import("/assets/js/format.js");
-          return [{ epoch: 3 }, { step: 7, epoch: 0.5 }, { step: 1220, steps: 3000, percentage: 40 }, {}].map((one) => progressText(one, 0, true));
+          const found = [{ epoch: 3 }, { step: 7, epoch: 0.5 }, { step: 1220, steps: 3000, percentage: 40 }, {}];
+          return found.map((one) => progressText(one, 0, true));
         }"""
     )
     assert found == ["epoch 3", "step 7 of epoch 0.5", "40 %", ""]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.migrate.conversion.commands.arguments import Argument, Parsed, SourceRange, parsed, syntax
+from shunter.jobs.launcher_options import syntax
+from shunter.migrate.conversion.commands.arguments import Argument, Parsed, SourceRange, parsed
 
 FORM = syntax("nnodes nproc-per-node rdzv-backend rdzv-endpoint", pairs="mca", abbreviates=True, m="module")
 

@@ -6,8 +6,9 @@ import shlex
 
 import pytest
 
+from shunter.jobs.launcher_options import program_name
 from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
-from shunter.migrate.conversion.commands.wrappers import is_wrapper, program_name, unwrapped
+from shunter.migrate.conversion.commands.wrappers import is_wrapper, unwrapped
 
 
 def words(line: str) -> list[Argument]:

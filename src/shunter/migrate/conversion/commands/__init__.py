@@ -1,9 +1,9 @@
 """What starts the training in a container: `understood(container)`, read from texts alone.
 
 shell_words, shell, shells    shell text as commands and words, each with its place; `bash -c TEXT`
-arguments             options of a program
+arguments             options of a program; those of launchers are in jobs/launcher_options.py
 wrappers              programs that start another one: `nohup`, `env`, `uv run`
-launchers, launcher_options    torchrun, accelerate, deepspeed, mpirun, horovodrun, plain python
+launchers             torchrun, accelerate, deepspeed, mpirun, horovodrun, plain python
 mounted_files         scripts in ConfigMaps
 encoded               programs that are written out in base64
 understanding         all of it together

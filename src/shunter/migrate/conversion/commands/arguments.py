@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from shunter.jobs.launcher_options import Syntax, options_in
 from shunter.migrate.paths import Path
 
 
@@ -51,18 +52,6 @@ class Option(NamedTuple):
     """The words that say it."""
 
 
-class Syntax(NamedTuple):
-    """Which options of a program take a value; all others are flags. Names without dashes, `_` as `-`."""
-
-    values: frozenset[str] = frozenset()
-    pairs: frozenset[str] = frozenset()
-    """Options that take two values: mpirun's `-mca`."""
-    synonyms: Mapping[str, str] = {}
-    """Short names and what they stand for."""
-    abbreviates: bool = False
-    """Whether an unambiguous beginning of a long name does, as with argparse."""
-
-
 class Parsed(NamedTuple):
     """A command line taken apart at its first word that is no option."""
 
@@ -74,34 +63,8 @@ class Parsed(NamedTuple):
     """All options with their full names, in the order of the words."""
 
 
-def syntax(values: str = "", *, pairs: str = "", abbreviates: bool = False, **synonyms: str) -> Syntax:
-    """A Syntax from names with spaces between them."""
-    return Syntax(frozenset(values.split()), frozenset(pairs.split()), synonyms, abbreviates)
-
-
 def parsed(words: Sequence[Argument], form: Syntax) -> Parsed:
     """The options in front of the first word that is none."""
-    given: list[tuple[str, Option]] = []
-    place = 0
-    while place < len(words):
-        word = words[place]
-        if word.value == "--":
-            place += 1
-            break
-        if not word.value.startswith("-") or word.value == "-":
-            break
-        written, has_value, value = word.value.lstrip("-").partition("=")
-        name = _full_name(written.replace("_", "-"), form)
-        taken = 0 if has_value else 2 if name in form.pairs else 1 if name in form.values else 0
-        values = words[place + 1 : place + 1 + taken]
-        given.append((name, Option(value if has_value else " ".join(argument.value for argument in values), (word, *values))))
-        place += 1 + taken
-    return Parsed(dict(given), tuple(words[place:]), tuple(given))
-
-
-def _full_name(name: str, form: Syntax) -> str:
-    name = form.synonyms.get(name, name)
-    if name in form.values or not form.abbreviates:
-        return name
-    longer = [known for known in form.values if known.startswith(name)]
-    return longer[0] if len(longer) == 1 else name
+    found, end = options_in([word.value for word in words], form)
+    given = tuple((one.name, Option(one.value, tuple(words[one.words]))) for one in found)
+    return Parsed(dict(given), tuple(words[end:]), given)

@@ -6,46 +6,15 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Argument, Option, Syntax, parsed
-from shunter.migrate.conversion.commands.launcher_options import ACCELERATE, DEEPSPEED, HOROVODRUN, MPIRUN, TORCHRUN
-from shunter.migrate.conversion.commands.wrappers import program_name
+from shunter.jobs import launcher_options
+from shunter.jobs.launcher_options import FORMS, MODULES, PROGRAMS, program_name
+from shunter.migrate.conversion.commands.arguments import Argument, Option, parsed
 
-Launcher = Literal["python", "torchrun", "accelerate", "deepspeed", "mpirun", "horovodrun", "unknown"]
-"""`torchrun` is also `python -m torch.distributed.run` and `.launch`, which is one program; `unknown` anything that is none of
-these, such as a program of the image's own."""
+Launcher = launcher_options.Launcher | Literal["python", "unknown"]
+"""`unknown` is anything that is none of the others, such as a program of the image's own."""
 ProgramKind = Literal["script", "module", "code", "input", ""]
 
 _PYTHON = late_pattern(r"(i?python|pypy)[0-9.]*")
-_FORMS: dict[Launcher, Syntax] = {
-    "torchrun": TORCHRUN,
-    "accelerate": ACCELERATE,
-    "deepspeed": DEEPSPEED,
-    "mpirun": MPIRUN,
-    "horovodrun": HOROVODRUN,
-}
-_PROGRAMS: dict[str, Launcher] = {
-    "torchrun": "torchrun",
-    "accelerate-launch": "accelerate",
-    "deepspeed": "deepspeed",
-    "deepspeed.pt": "deepspeed",
-    "ds": "deepspeed",
-    "mpirun": "mpirun",
-    "mpiexec": "mpirun",
-    "mpiexec.hydra": "mpirun",
-    "mpirun.openmpi": "mpirun",
-    "orterun": "mpirun",
-    "prterun": "mpirun",
-    "horovodrun": "horovodrun",
-}
-_MODULES: dict[str, Launcher] = {
-    "torch.distributed.run": "torchrun",
-    "torch.distributed.launch": "torchrun",
-    "accelerate.commands.launch": "accelerate",
-    "deepspeed.launcher.runner": "deepspeed",
-    "deepspeed.launcher.launch": "deepspeed",
-    "horovod.runner": "horovodrun",
-    "horovod.runner.launch": "horovodrun",
-}
 _PREPARING_MODULES = frozenset({"pip", "venv", "ensurepip", "compileall", "http.server", "zipfile", "tarfile", "nltk.downloader"})
 _PREPARING = frozenset({
     ".", ":", "[", "alias", "apk", "apt", "apt-get", "awk", "aws", "az", "base64", "basename", "break", "bunzip2", "bzip2",
@@ -109,7 +78,7 @@ def started(words: Sequence[Argument]) -> Started | None:
         return _python(tuple(words))
     if name == "accelerate":
         return _launched("accelerate", tuple(words[:2]), words[2:]) if [word.value for word in words[1:2]] == ["launch"] else None
-    launcher = _PROGRAMS.get(name)
+    launcher = PROGRAMS.get(name)
     if launcher:
         return _launched(launcher, tuple(words[:1]), words[1:])
     if name.endswith(".py"):
@@ -125,7 +94,7 @@ def is_python(name: str) -> bool:
 def starts_programs(word: str) -> bool:
     """Whether the word names an interpreter or launcher."""
     name = program_name(word)
-    return name in _PROGRAMS or name == "accelerate" or is_python(name)
+    return name in PROGRAMS or name == "accelerate" or is_python(name)
 
 
 def _python(words: tuple[Argument, ...]) -> Started | None:
@@ -154,13 +123,13 @@ def _python_module_or_code(words: tuple[Argument, ...], place: int, kind: Litera
     module = program[0].value if program else ""
     if module in _PREPARING_MODULES:
         return None
-    launcher = _MODULES.get(module)
+    launcher = MODULES.get(module)
     if launcher:
         return _launched(launcher, words[: place + 2], program[1:])
     return Started("python", words[: place + 1], {}, "module", program)
 
 
-def _launched(launcher: Launcher, head: tuple[Argument, ...], words: Sequence[Argument]) -> Started:
-    options, program, given = parsed(words, _FORMS[launcher])
+def _launched(launcher: launcher_options.Launcher, head: tuple[Argument, ...], words: Sequence[Argument]) -> Started:
+    options, program, given = parsed(words, FORMS[launcher])
     kind: ProgramKind = "module" if "module" in options else "script"
     return Started(launcher, head, options, kind, program, given=given)

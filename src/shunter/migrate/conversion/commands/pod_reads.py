@@ -13,6 +13,7 @@ import msgspec
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
+from shunter.jobs.launcher_options import program_name
 from shunter.migrate.conversion.commands import python_reads, shell_reads
 from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.encoded import decoded, decodes
@@ -24,7 +25,6 @@ from shunter.migrate.conversion.commands.reads import HOST_NAME, OF_HOST_NAME, U
 from shunter.migrate.conversion.commands.shell_programs import PYTHONS, RUNNERS
 from shunter.migrate.conversion.commands.shells import is_shell_script
 from shunter.migrate.conversion.commands.understanding import Text, understood
-from shunter.migrate.conversion.commands.wrappers import program_name
 from shunter.migrate.paths import Path, value_at
 
 _HOOKS: tuple[Path, ...] = (

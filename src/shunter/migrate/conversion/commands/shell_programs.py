@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, Syntax, parsed, syntax
+from shunter.jobs.launcher_options import Syntax, syntax
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, parsed
 from shunter.migrate.conversion.commands.reads import HOST_NAME, HOSTS_FILE, LOCAL
 from shunter.migrate.conversion.commands.shell import Command
 from shunter.migrate.conversion.commands.shell_words import Word

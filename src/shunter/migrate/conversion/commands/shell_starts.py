@@ -10,8 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
+from shunter.jobs.launcher_options import Syntax, syntax
 from shunter.migrate.conversion.commands import shell
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, Syntax, parsed, syntax
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, parsed
 from shunter.migrate.conversion.commands.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.commands.python_code import is_python_code
 from shunter.migrate.conversion.commands.shell_programs import CUTTERS, PRINTERS, SEARCHERS, TELLERS, program

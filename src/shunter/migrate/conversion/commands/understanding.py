@@ -15,13 +15,14 @@ from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.cluster.node.content.expansion import expand, variable_references
+from shunter.jobs.launcher_options import program_name
 from shunter.migrate.conversion.commands import python_code, shell
 from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
 from shunter.migrate.conversion.commands.launchers import Launcher, Started, started, starts_programs
 from shunter.migrate.conversion.commands.mounted_files import File, FindObject, mounted_files, nowhere
 from shunter.migrate.conversion.commands.shell_words import HereDocument, Word
 from shunter.migrate.conversion.commands.shells import SHELLS, shell_operands
-from shunter.migrate.conversion.commands.wrappers import is_wrapper, program_name, unwrapped
+from shunter.migrate.conversion.commands.wrappers import is_wrapper, unwrapped
 
 ENTRYPOINT = "the image's ENTRYPOINT"
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, Syntax, parsed, syntax
+from shunter.jobs.launcher_options import Syntax, program_name, syntax
+from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, parsed
 
 _ASSIGNMENT = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -135,11 +136,6 @@ class UnwrappedCommand(NamedTuple):
     words: tuple[Argument, ...]
     assignments: tuple[tuple[str, str], ...] = ()
     """What `env NAME=value` sets."""
-
-
-def program_name(word: str) -> str:
-    """`/usr/bin/python3` is `python3`."""
-    return word.rstrip("/").rpartition("/")[2] or word
 
 
 def is_wrapper(word: str) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
+from shunter.jobs.launcher_options import program_name
 from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
 from shunter.migrate.conversion.commands.shell import script
 from shunter.migrate.conversion.commands.shells import SHELLS, shell_operands
-from shunter.migrate.conversion.commands.wrappers import program_name, unwrapped
+from shunter.migrate.conversion.commands.wrappers import unwrapped
 
 _WAITING = frozenset({"sleep", "tail", "cat", "pause", "sshd"})
 """Programs by which workers pass their time until mpirun comes."""
