@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -101,10 +102,12 @@ class LogReader:
         """Reads the next line. One with carriage returns, as progress bars write, counts as several, of at most `LONGEST_LINE`
         characters each."""
         self._report = None
-        time, text = timed(line)
-        for part in patterns.ESCAPES.sub("", text).split("\r"):
+        stamp, text = split_time(line)
+        if "\x1b" in text or "\x9b" in text or "\x08" in text:
+            text = patterns.ESCAPES.sub("", text)
+        for part in text.split("\r"):
             if part := part[:LONGEST_LINE].strip():
-                self._read(part, time)
+                self._read(part, stamp)
 
     def report(self) -> LogReport:
         """The report on all lines so far; the same object until another line is read."""
@@ -118,14 +121,14 @@ class LogReader:
             )
         return self._report
 
-    def _read(self, text: str, time: datetime | None) -> None:
-        hints = frozenset(map(str.lower, patterns.HINTS.findall(text)))
+    def _read(self, text: str, stamp: str) -> None:
+        hints = patterns.hints_of(text)
         if "epoch" in hints and (heading := patterns.EPOCH_HEADING.match(text)):
             self._epoch = float(heading["epoch"])
             return
         if "seed" in hints and not self._seed and (seed := patterns.SEED.search(text)):
             self._seed = seed["seed"]
-        rank = self._rank if hints.isdisjoint(patterns.HINTS_OF_RANKS) else self._rank_of(text)
+        rank = self._rank if hints.isdisjoint(patterns.HINTS_OF_RANKS) else self._rank_of(text, hints)
         if structured := _structured(text):
             at, values, is_epoch = structured
             self._counts_epochs = is_epoch if at else self._counts_epochs
@@ -140,17 +143,18 @@ class LogReader:
                     numbers = (_plain_number(found.get(key)) for key in ("epoch", "step"))
                     position = tuple(one for one in numbers if one is not None)
                     at, values = position or at, [*(pair for pair in values if pair[0] != name), (name, number)]
+        time = time_of(stamp) if values else None
         for name, value in values:
             self._add(name, rank, at, value, time)
         if any(name != RATE for name, _ in values) and self._first is None:
             self._first = time
 
-    def _rank_of(self, text: str) -> int | None:
+    def _rank_of(self, text: str, hints: frozenset[str]) -> int | None:
         """The rank of the process that wrote the line; records its rank and world size if the line names them."""
         match = patterns.RANK.search(text)
         rank = self._rank if match is None or (named := whole_number(match["rank"])) is None else named
-        for pattern in patterns.PROCESSES:
-            if (match := pattern.search(text)) and (size := whole_number(match["size"])) is not None:
+        for hint, pattern in patterns.PROCESSES:
+            if hint in hints and (match := pattern.search(text)) and (size := whole_number(match["size"])) is not None:
                 process_rank = whole_number(match["rank"]) if "rank" in pattern.groupindex else None
                 self._processes[process_rank] = Process(pod=self._pod, rank=process_rank, world_size=size)
                 return rank if process_rank is None else process_rank
@@ -159,8 +163,10 @@ class LogReader:
     def _position(self, text: str, hints: frozenset[str]) -> tuple[float, ...]:
         if hints.isdisjoint(patterns.HINTS_OF_POSITIONS) and not patterns.BEGINS_WITH_COUNT.match(text):
             return ()
-        for _, pattern in patterns.POSITIONS:
-            if match := pattern.search(text):
+        for _, pattern, needed in patterns.POSITIONS:
+            if needed and hints.isdisjoint(needed):
+                continue
+            if match := pattern.search(text) if needed else pattern.match(text):
                 found = match.groupdict()
                 epoch = float(found["epoch"]) if found.get("epoch") else None
                 if epoch is None and "[" not in text[:1]:
@@ -210,16 +216,17 @@ def _structured(text: str) -> tuple[tuple[float, ...], list[tuple[str, float]], 
     numbers = {str(key): number for key, value in mapping.items() if (number := _number(value)) is not None}
     step = next((numbers[key] for key in _POSITION_KEYS if key in numbers), None)
     at = tuple(part for part in (None if step is not None else numbers.get("epoch"), step) if part is not None)
-    metrics = [(_name(key), value) for key, value in numbers.items() if not patterns.NOT_METRICS.search(key)]
-    if not at and not any(patterns.VALUE.search(f"{name}=0") for name, _ in metrics):
+    metrics = [(_name(key), value) for key, value in numbers.items() if not _is_no_metric(key)]
+    if not at and not any(_is_known_metric(name) for name, _ in metrics):
         return None
-    rates = [(RATE, value) for key, value in numbers.items() if patterns.THROUGHPUT.search(f"{key}=1")]
+    rates = [(RATE, value) for key, value in numbers.items() if _is_rate(key)]
     return at, [*metrics, *rates[:1]], step is None
 
 
 def _mapping(text: str) -> dict[Any, Any]:
+    has_one_kind_of_quotes = '"' not in text and "\\" not in text
     try:
-        found = msgspec.json.decode(text)
+        found = msgspec.json.decode(text.replace("'", '"') if has_one_kind_of_quotes else text)
     except (msgspec.DecodeError, RecursionError):
         try:
             found = ast.literal_eval(text)
@@ -233,7 +240,7 @@ def _values(text: str, hints: frozenset[str], has_position: bool) -> list[tuple[
     found = {_name(match["name"]): float(match["value"]) for match in matches}
     if found or has_position:
         for match in patterns.PAIR.finditer(text):
-            if not patterns.NOT_METRICS.search(match["name"]):
+            if not _is_no_metric(match["name"]):
                 found.setdefault(_name(match["name"]), float(match["value"]))
     return list(found.items())
 
@@ -243,6 +250,22 @@ def _rates(text: str, hints: frozenset[str]) -> list[tuple[str, float]]:
     return [(RATE, float((match["value"] or match["named"]).replace(",", "")))] if match else []
 
 
+@lru_cache(maxsize=1024)
+def _is_no_metric(name: str) -> bool:
+    return patterns.NOT_METRICS.search(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_known_metric(name: str) -> bool:
+    return patterns.VALUE.search(f"{name}=0") is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_rate(name: str) -> bool:
+    return patterns.THROUGHPUT.search(f"{name}=1") is not None
+
+
+@lru_cache(maxsize=1024)
 def _name(text: str) -> str:
     return _WORDS.sub("_", text.strip().lower())
 

@@ -20,21 +20,28 @@ class Position(NamedTuple):
     trainer: str
     pattern: re.Pattern[str]
     """Has groups `epoch`, `step`, or both; `steps` is the total number of steps."""
+    hints: frozenset[str] = frozenset()
+    """Of `HINTS_OF_POSITIONS`: it matches no line without one of them. If empty, it matches only at the beginning of a line."""
 
+
+_EPOCH, _STEP, _BATCH = frozenset({"epoch"}), frozenset({"step", "iter", "round", "it=", "it:", "it "}), frozenset({"batch"})
 
 POSITIONS = (
-    Position("PyTorch's MNIST example", late_pattern(r"Train Epoch: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/\d+")),
-    Position("PyTorch's ImageNet example", late_pattern(r"Epoch: *\[ *(?P<epoch>\d+)\] *\[ *(?P<step>\d+)/ *\d+\]")),
+    Position("PyTorch's MNIST example", late_pattern(r"Train Epoch: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/\d+"), _EPOCH),
+    Position("PyTorch's ImageNet example", late_pattern(r"Epoch: *\[ *(?P<epoch>\d+)\] *\[ *(?P<step>\d+)/ *\d+\]"), _EPOCH),
     Position("timm", late_pattern(r"^Train: *(?P<epoch>\d+) *\[ *(?P<step>\d+)/ *\d+")),
     Position("Lightning, tqdm", late_pattern(r"^(?:Epoch *(?P<epoch>\d+): *)?\d+%\|[^|]*\| *(?P<step>\d+)/(?P<steps>\d+)")),
     Position("torchtune", late_pattern(r"^(?P<epoch>\d+)\|(?P<step>\d+)\|")),
     Position("XGBoost, LightGBM", late_pattern(r"^\[(?P<step>\d+)\]\s+(?=\S)")),
     Position("Keras", late_pattern(r"^ *(?P<step>\d+)/\d+ +(?:\[|-|━|\S*s(?:/step)? )")),
-    Position("Megatron", late_pattern(r"\biteration +(?P<step>\d+)/ *(?P<steps>\d+)")),
-    Position("PyTorch's word_language_model example", late_pattern(r"\bepoch +(?P<epoch>\d+) *\| *(?P<step>\d+)/ *\d+ batches")),
+    Position("Megatron", late_pattern(r"\biteration +(?P<step>\d+)/ *(?P<steps>\d+)"), _STEP),
+    Position(
+        "PyTorch's word_language_model example", late_pattern(r"\bepoch +(?P<epoch>\d+) *\| *(?P<step>\d+)/ *\d+ batches"), _EPOCH
+    ),
     Position(
         "epoch and step",
         late_pattern(r"\bepoch[ =:]+\[? *(?P<epoch>\d+)\b.*?(?<!/)\b(?:step|iter(?:ation)?|batch)[ =:]+\[? *(?P<step>\d+)", re.I),
+        _EPOCH,
     ),
     Position(
         "step",
@@ -42,9 +49,10 @@ POSITIONS = (
             r"\b(?:global[_ ])?(?:steps?|iter(?:ation)?|it|round)\b *[=: ] *\[? *(?P<step>\d+)(?:(?: */ *| of )(?P<steps>\d+))?",
             re.I,
         ),
+        _STEP,
     ),
-    Position("batch", late_pattern(r"\bbatch\b *[=: ] *(?P<step>\d+)", re.I)),
-    Position("epoch", late_pattern(r"\bepoch\b *[=: ] *\[? *(?P<epoch>\d+(?:\.\d+)?)", re.I)),
+    Position("batch", late_pattern(r"\bbatch\b *[=: ] *(?P<step>\d+)", re.I), _BATCH),
+    Position("epoch", late_pattern(r"\bepoch\b *[=: ] *\[? *(?P<epoch>\d+(?:\.\d+)?)", re.I), _EPOCH),
 )
 
 EPOCH_HEADING = late_pattern(r"^Epoch (?P<epoch>\d+)/\d+$")
@@ -82,17 +90,24 @@ NOT_METRICS = late_pattern(
 
 _RANK = r"(?<!local )(?<!local-)\b(?:global[_ ])?rank"
 PROCESSES = (
-    late_pattern(rf"{_RANK}[ =:]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
-    late_pattern(rf"{_RANK}[ =:\]]*(?P<rank>\d+)\b.*?\b(?:world[_ -]?)?size[ =:]*(?P<size>\d+)\b", re.I),
-    late_pattern(rf"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b.*?{_RANK}[ =:]*(?P<rank>\d+)\b", re.I),
-    late_pattern(r"\bGLOBAL_RANK: *(?P<rank>\d+), *MEMBER: *\d+/(?P<size>\d+)\b"),
-    late_pattern(r"\bprocess(?:[_ ](?:id|index))?[ =:#]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
-    late_pattern(
-        r"\bprocess[_ ](?:id|index)[ =:]*(?P<rank>\d+)\b.*?\b(?:num[_ ]processes|process[_ ]count)[ =:]*(?P<size>\d+)\b", re.I
+    ("rank", late_pattern(rf"{_RANK}[ =:]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I)),
+    ("rank", late_pattern(rf"{_RANK}[ =:\]]*(?P<rank>\d+)\b.*?\b(?:world[_ -]?)?size[ =:]*(?P<size>\d+)\b", re.I)),
+    ("world", late_pattern(rf"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b.*?{_RANK}[ =:]*(?P<rank>\d+)\b", re.I)),
+    ("rank", late_pattern(r"\bGLOBAL_RANK: *(?P<rank>\d+), *MEMBER: *\d+/(?P<size>\d+)\b")),
+    (
+        "process",
+        late_pattern(r"\bprocess(?:[_ ](?:id|index))?[ =:#]*(?P<rank>\d+) *(?:/|of|out of) *(?P<size>\d+)\b", re.I),
     ),
-    late_pattern(r"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b", re.I),
+    (
+        "process",
+        late_pattern(
+            r"\bprocess[_ ](?:id|index)[ =:]*(?P<rank>\d+)\b.*?\b(?:num[_ ]processes|process[_ ]count)[ =:]*(?P<size>\d+)\b", re.I
+        ),
+    ),
+    ("world", late_pattern(r"\bworld[_ -]?size[ =:]*(?P<size>\d+)\b", re.I)),
 )
-"""Rank and world size of a process: the first pattern that matches counts; the last has no rank."""
+"""Rank and world size of a process, each with a word of `HINTS_OF_RANKS` that it needs: the first pattern that matches counts;
+the last has no rank."""
 RANK = late_pattern(rf"{_RANK}[ _=:]*(?P<rank>\d+)\b", re.I)
 """The rank that a line names."""
 SEED = late_pattern(r"(?<!\w)(?:random[_ ])?seed *[=: ] *(?P<seed>\d+)\b", re.I)
@@ -128,15 +143,13 @@ HINTS_OF_METRICS = frozenset(
     }
 )
 HINTS_OF_RATES = frozenset({"/s", "per_s", "tps", "throughput"})
-HINTS = late_pattern(
-    "|".join(
-        sorted(
-            map(re.escape, HINTS_OF_RANKS | HINTS_OF_POSITIONS | HINTS_OF_METRICS | HINTS_OF_RATES | {"seed"}),
-            key=len,
-            reverse=True,
-        )
-    ),
-    re.I,
-)
-"""The patterns above are tried only on lines with one of these words, which most lines of a log do not have."""
+_HINTS = (*sorted(HINTS_OF_RANKS | HINTS_OF_POSITIONS | HINTS_OF_METRICS | HINTS_OF_RATES), "seed")
+
+
+def hints_of(text: str) -> frozenset[str]:
+    """The words in the text, in small letters, without which the patterns above match nothing. Most lines of a log have none."""
+    lowered = text.lower()
+    return frozenset([word for word in _HINTS if word in lowered])
+
+
 BEGINS_WITH_COUNT = late_pattern(r"\s*[\[\d]")
