@@ -417,3 +417,28 @@ def remembered() -> Build:
 
 def contents(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("field", "correction"),
+    [
+        ("replicas: [{name: bert, count: one}]", "Write a whole number in its replicas.count; it is a text."),
+        ("images: foo", "Write a list in its images; it is a text."),
+        ("namespace: 3", "Write a text in its namespace; it is a number."),
+        ("patches: [a]", "Write a mapping in its patches; it is a text."),
+        ("labels: [{pairs: a}]", "Write a mapping in its labels.pairs; it is a text."),
+        (
+            "generatorOptions: {disableNameSuffixHash: maybe}",
+            "Write true or false in its generatorOptions.disableNameSuffixHash; it is a text.",
+        ),
+        ("configMapGenerator: [{name: a, literals: b}]", "Write a list in its configMapGenerator.literals; it is a text."),
+        ("replicaz: 3", "Correct the name replicaz, or remove it."),
+        ("resources: [b.yaml]", ""),
+    ],
+)
+def test_what_kustomize_cannot_read_is_corrected_by_its_field(tmp_path: Path, field: str, correction: str) -> None:
+    (tmp_path / "kustomization.yaml").write_text(f"{field}\n")
+    with pytest.raises(InputError) as error:
+        build(tmp_path)
+    assert error.value.message.endswith(correction)
+    assert "kustomize cannot build it" in error.value.message
