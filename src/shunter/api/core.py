@@ -186,8 +186,10 @@ class Node(Struct, frozen=True):
 
 class ServiceSpec(Struct, frozen=True):
     """`cluster_ip` is the text `None` for a headless Service, and empty before the server has chosen one. Names of pods that are
-    not ready resolve only with `publish_not_ready_addresses`."""
+    not ready resolve only with `publish_not_ready_addresses`. One of `type` ExternalName is another name for `external_name`."""
 
+    type: str = "ClusterIP"
+    external_name: str = ""
     selector: dict[str, str] = {}
     cluster_ip: str = msgspec.field(name="clusterIP", default="")
     publish_not_ready_addresses: bool = False

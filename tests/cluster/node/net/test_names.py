@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cluster.node.net.zones import endpoint, service
-from shunter.api.core import Service
+from shunter.api.core import Service, ServiceSpec
+from shunter.api.meta import ObjectMeta
 from shunter.cluster.node.net.names import Endpoint, Zone, zone
 
 
@@ -22,6 +23,26 @@ def test_a_headless_service_resolves_to_its_pods_and_each_pod_to_itself() -> Non
 def test_a_pod_without_a_hostname_has_no_name_of_its_own() -> None:
     found = zone([service("job")], [endpoint(2, hostname="")])
     assert found.addresses == {"job.ns.svc.cluster.local": ("10.1.0.2",)}
+
+
+def alias(name: str, target: str) -> Service:
+    return Service(metadata=ObjectMeta(name=name, namespace="ns"), spec=ServiceSpec(type="ExternalName", external_name=target))
+
+
+def test_an_external_name_is_another_name_for_one_of_the_cluster() -> None:
+    api = {"kubernetes.default.svc.cluster.local": "10.1.0.1"}
+    other = [alias("again", "other.ns.svc.cluster.local"), alias("other", "JOB.ns.svc.cluster.local.")]
+    found = zone([*other, service("job"), alias("api", "kubernetes.default.svc.cluster.local")], [endpoint(2)], api)
+    assert found.addresses["other.ns.svc.cluster.local"] == ("10.1.0.2",)
+    assert found.addresses["again.ns.svc.cluster.local"] == ("10.1.0.2",)
+    assert found.addresses["api.ns.svc.cluster.local"] == ("10.1.0.1",)
+    assert "other.ns.svc.cluster.local" in zone([*other, service("job")], []).expected
+
+
+@pytest.mark.parametrize("target", ["example.com", "self.ns.svc.cluster.local", "none.ns.svc.cluster.local"])
+def test_an_external_name_for_anything_else_has_no_address(target: str) -> None:
+    found = zone([alias("self", target)], [endpoint(2)])
+    assert (found.addresses, found.expected) == ({}, frozenset())
 
 
 def test_fixed_names_resolve_beside_those_of_services() -> None:

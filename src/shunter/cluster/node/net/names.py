@@ -2,7 +2,8 @@
 
 Source: the Kubernetes DNS specification for headless Services. A pod is `hostname.service.namespace.svc.cluster.local` when its
 subdomain names the Service; the Service itself resolves to all its pods. A pod that is not ready has no name, unless the
-Service publishes not ready addresses.
+Service publishes not ready addresses. A Service of type ExternalName has the addresses of the name that it stands for, if that is
+one of the cluster: pods reach nothing else.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from typing import NamedTuple
 from shunter.api.core import Service
 
 CLUSTER_DOMAIN = "cluster.local"
+EXTERNAL_NAME = "ExternalName"
+_LONGEST_CHAIN = 8
+"""Of names for names: two may stand for each other."""
 
 
 class Endpoint(NamedTuple):
@@ -40,13 +44,15 @@ EMPTY = Zone({}, frozenset(), {})
 
 
 def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapping[str, str] = {}) -> Zone:
-    """The zone of all Services with a selector, and of `fixed` names; a Service without pods is expected to get some."""
+    """The zone of all Services with a selector, of those that are other names for such, and of `fixed` names; a Service without
+    pods is expected to get some."""
+    services = tuple(services)
     labelled = _by_label(endpoints)
     addresses: dict[str, list[str]] = {name: [address] for name, address in fixed.items()}
     expected: set[str] = set()
     reverse: dict[str, str] = {}
     for service in services:
-        if not service.spec.selector:
+        if not service.spec.selector or service.spec.type == EXTERNAL_NAME:
             continue
         suffix = service_name(service.metadata.name, service.metadata.namespace)
         expected.add(suffix)
@@ -61,11 +67,29 @@ def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapp
                     addresses.setdefault(name, []).append(endpoint.address)
             else:
                 expected.update(names)
+    for name, target in _aliases(services).items():
+        if target in addresses:
+            addresses[name] = addresses[target]
+        elif target in expected:
+            expected.add(name)
     return Zone(
         {name: tuple(sorted(found)) for name, found in addresses.items()},
         frozenset(expected - addresses.keys()),
         reverse,
     )
+
+
+def _aliases(services: Sequence[Service]) -> dict[str, str]:
+    """What each Service of the type ExternalName stands for in the end."""
+    named = {
+        service_name(service.metadata.name, service.metadata.namespace): service.spec.external_name.lower().removesuffix(".")
+        for service in services
+        if service.spec.type == EXTERNAL_NAME
+    }
+    for name in named:
+        for _ in range(_LONGEST_CHAIN):
+            named[name] = named.get(named[name], named[name])
+    return named
 
 
 def service_name(service: str, namespace: str) -> str:
