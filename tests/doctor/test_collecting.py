@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any, cast
 
 import msgspec
@@ -53,6 +55,22 @@ async def test_of_more_ranks_than_logs_are_read_those_that_failed_are_read_and_t
         ("bert-node-0-17", True),
     ]
     assert [one.why for one in found.missing if one.what == "logs"] == ["the logs of 4 of 30 pods were read"]
+
+
+class Skewed(Logs):
+    """The same, with a clock that is three minutes behind ours."""
+
+    async def request(
+        self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> Response:
+        found = await super().request(method, path, params=params, headers=headers, body=body)
+        return found._replace(headers={"date": format_datetime(datetime.now(UTC) - timedelta(minutes=3), usegmt=True)})
+
+
+async def test_silence_is_measured_by_the_clock_of_the_cluster() -> None:
+    """By the clock of a laptop three minutes ahead a job that logs each second has been silent for three minutes."""
+    found = await api_evidence(Client(Skewed(pods=[train_pod(0)])), load_yaml(TRAIN_JOB))
+    assert (datetime.now(UTC) - found.at).total_seconds() == pytest.approx(180, abs=2)
 
 
 async def test_events_of_who_watches_them_are_not_listed_again() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from page.jobs import pytorch_job
 from page.server import RunningPage, rows_of
+from shunter.kube.server_clock import ServerClock
 from shunter.page.assets import without_comments
 
 pytestmark = pytest.mark.integration
@@ -33,6 +37,26 @@ def test_who_is_logged_in(page: RunningPage) -> None:
     assert page.ask("GET", "/api/session").status == 401
     answer = page.ask("GET", "/api/session", headers=page.cookie())
     assert answer.json["user"] == "admin"
+
+
+def test_the_time_is_that_of_the_cluster(page: RunningPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The times of objects are: by the clock of a laptop that is behind, everything would be 0 seconds old."""
+    monkeypatch.setattr("shunter.page.server.BEAT_SECONDS", 0.5)
+    monkeypatch.setattr(ServerClock, "now", lambda _: datetime.now(UTC) + timedelta(hours=2))
+    with page.stream("/api/live?view=cluster", page.cookie()) as stream:
+        times = {name: data["session"]["now"] if name == "snapshot" else data["now"] for name, data in _first_of_both(stream)}
+    assert {name: round((at - time.time()) / 3600) for name, at in times.items()} == {"snapshot": 2, "beat": 2}
+
+
+def _first_of_both(stream: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The first snapshot and the first beat, in any order."""
+    wanted = {"snapshot", "beat"}
+    for name, data in stream:
+        if name in wanted:
+            wanted.remove(name)
+            yield name, data
+        if not wanted:
+            return
 
 
 def test_a_job_comes_runs_and_goes_in_one_stream(page: RunningPage, page_namespace: str) -> None:

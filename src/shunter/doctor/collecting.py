@@ -7,7 +7,6 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -92,7 +91,7 @@ class _Reader:
             self._refused(kind)
         evidence = Evidence(
             job=self._job,
-            at=datetime.now(UTC),
+            at=self._client.now(),
             pods=tuple(pod for pod in found.pods if is_pod_of(self._job, pod)),
             events=(*found.events, *node_events),
             children=tuple(found.children),

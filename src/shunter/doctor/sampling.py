@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -136,7 +135,7 @@ class Sampler:
             return None
         names = [pod["metadata"]["name"] for pod in pods]
         lines = {name: line for name, line in zip(names, last_lines, strict=False) if line}
-        return Sample(at=datetime.now(UTC), processes=processes, last_lines=lines)
+        return Sample(at=self._client.now(), processes=processes, last_lines=lines)
 
     async def _sampled(self, pod: Json, *, is_blocking: bool) -> stacks.ContainerSample | None:
         name = pod["metadata"]["name"]

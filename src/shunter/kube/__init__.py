@@ -4,6 +4,7 @@ client.py, transport.py, http/    requests, and how they travel; retry.py: which
 answers.py                        what is asked for as an answer (only metadata, where a view has no more), and decoding it
 measured_transport.py             limits on requests (`--kube-api-qps`), and counts of them
 errors.py, refused_fields.py      refusals as exceptions; which fields they are about, and positions.py: in which line
+server_clock.py                   the time by the server's clock, from its answers
 served_fields.py, discovery.py    whether the server's schema has a field; which resource a kind is
 kubeconfig.py, credentials.py     where the server is, and the namespace of the context; who we are: tokens, certificates,
                                   exec plugins

@@ -7,6 +7,7 @@ in retry.py.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast
@@ -20,9 +21,12 @@ from shunter.kube.answers import JSON, Page, accept, decoded, decoded_page
 from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, Pause, line_decoder, lines
 from shunter.kube.errors import ApiError, NotFound, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
+from shunter.kube.server_clock import ServerClock
 from shunter.kube.transport import MAX_REQUESTS, HttpTransport, Transport
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from typing_extensions import TypeVar
 
     from shunter.kube.kubeconfig import Connection
@@ -73,6 +77,11 @@ class Client:
         self.field_manager = field_manager
         self.namespace = namespace
         self._retry = retry
+        self._clock = ServerClock()
+
+    def now(self) -> datetime:
+        """The time by the server's clock, as its answers so far show it: that of what it and its controllers write."""
+        return self._clock.now()
 
     def through(self, transport: Transport) -> Client:
         """A client like this one whose requests go another way."""
@@ -330,7 +339,9 @@ class Client:
         headers = {"Accept": JSON, "Content-Type": JSON, **headers} if body else {"Accept": JSON, **headers}
         for attempt in range(1, self._retry.attempts + 1):
             try:
+                sent = time.time()
                 answer = await self.transport.request(method, path, params=params, headers=headers, body=body)
+                self._clock.note(answer.headers.get("date", ""), sent, time.time())
                 if answer.status < 400:
                     return answer.body
                 raise from_answer(method, path, answer.status, answer.headers, answer.body)

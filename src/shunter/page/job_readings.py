@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.formats.quantity import parse
@@ -127,7 +126,7 @@ async def _why(client: Client, job: Json, evidence: Evidence) -> tuple[str, str]
         ended = failure_cause(job, pods, events_about(job, pods, evidence), await last_log_lines(client, job, pods))
         rank = f"rank {ended.rank}, " if ended.rank is not None and not ended.sentence.startswith("rank ") else ""
         return f"{rank}{ended.sentence}", ended.remedy
-    found = await asyncio.to_thread(cause, job, evidence, datetime.now(UTC))
+    found = await asyncio.to_thread(cause, job, evidence, client.now())
     return (found.sentence, found.remedy) if found is not None else ("", "")
 
 
@@ -139,7 +138,7 @@ async def _report(
     if job_state(job) == "Succeeded":
         return None, {}
     if is_well and len(evidence.pods) > MOST_LOGS:
-        found = evidence_from_api(job, evidence, datetime.now(UTC))
+        found = evidence_from_api(job, evidence, client.now())
     else:
         found = await api_evidence(client, job, reads_secrets=False, most_logs=MOST_FAILED_LOGS, events=events)
     return await asyncio.to_thread(lambda: (diagnose(found, found.at), Case(found, found.at).log_ranks))

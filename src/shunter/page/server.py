@@ -276,7 +276,7 @@ class PageServer:
                 listener = session.listen(name, open_view, parameters)
                 try:
                     stream = EventStream(request, (*self._headers, NO_STORE), packs=self._settings.is_secure)
-                    await self._send_events(listener, stream)
+                    await self._send_events(session, listener, stream)
                 finally:
                     listener.close()
         except TooManyStreams:
@@ -285,7 +285,7 @@ class PageServer:
             await stream.end()
         return None
 
-    async def _send_events(self, listener: Listener, stream: EventStream) -> None:
+    async def _send_events(self, session: Session, listener: Listener, stream: EventStream) -> None:
         """Sends the events of the listener until the session ends, and a beat after `BEAT_SECONDS` without any."""
         with stream.cut_on_error():
             sent = time.monotonic()
@@ -295,7 +295,7 @@ class PageServer:
                 if not events:
                     if time.monotonic() - sent < BEAT_SECONDS:
                         continue
-                    events = [("beat", {"now": time.time()})]
+                    events = [("beat", {"now": session.now})]
                 await stream.write(b"".join(map(encoded, events)))
                 sent = time.monotonic()
                 if events[-1][0] == "end":

@@ -75,6 +75,11 @@ class Session:
         self.user = str((answer.get("status") or {}).get("userInfo", {}).get("username") or self.user)
         return self.user
 
+    @property
+    def now(self) -> float:
+        """The time of the cluster, in seconds since 1970."""
+        return self.viewer.client.now().timestamp()
+
     def facts(self, namespaces: tuple[str, ...] = ()) -> SessionFacts:
         """What the page shows about the session."""
         options = self._options
@@ -84,7 +89,7 @@ class Session:
             is_read_only=options.is_read_only,
             can_log_out=self.can_log_out,
             version=shunter.__version__,
-            now=time.time(),
+            now=self.now,
             namespaces=namespaces,
             kubectl=options.kubectl,
             options=options.options,

@@ -7,5 +7,5 @@
     slow_readings.py    readings that get no answer
     freed_memory.py     returns memory to the system after the first lists
 
-Tests: tests/page/refresh; permissions that are taken away in tests/page/test_security.py.
+Tests: tests/page/refresh (slow_readings in test_view_refresh.py); permissions that are taken away in tests/page/test_security.py.
 """

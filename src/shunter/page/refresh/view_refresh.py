@@ -365,7 +365,7 @@ class RefreshedView:
     def _show(self) -> bool:
         """Projects the rows. Returns whether one has changed."""
         try:
-            rows = self._view.rows(self._observed(), time.time())
+            rows = self._view.rows(self._observed(), self._viewer.client.now().timestamp())
         except Exception as error:
             self._fails(PROJECTION, error)
             return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -122,7 +121,7 @@ class Cluster:
         }
 
     async def _operator(self, client: Client, _: Observed) -> str:
-        return operator_text(await operator_state(client), datetime.now(UTC), is_embedded=self._is_embedded)
+        return operator_text(await operator_state(client), client.now(), is_embedded=self._is_embedded)
 
     def _jobs_of(self, observed: Observed) -> Observed:
         """Only the objects of the list of jobs."""

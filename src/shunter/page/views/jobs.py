@@ -11,7 +11,6 @@ import heapq
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from math import inf, isfinite, isnan
 from sys import intern
 from typing import NamedTuple
@@ -163,7 +162,7 @@ class Jobs:
         kept = _all(observed)
         unclear = {uid: job for uid, job in kept.items() if job.packed and self._is_to_read(uid, job)}
         objects = [job.object for job in unclear.values()]
-        found = await job_causes(client, objects, self._namespace, datetime.now(UTC)) if objects else {}
+        found = await job_causes(client, objects, self._namespace, client.now()) if objects else {}
         jobsets = await jobsets_of_all(client, [one for one in objects if is_v2(one)], self._namespace) if objects else {}
         read = {uid: old for uid, old in self._read.items() if uid in kept}
         for one in objects:
