@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from shunter.api.formats.digits import whole_number
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.kube.http.connection import host_port
 from shunter.kube.http.limits import Limits
 from shunter.kube.http.request import Request
 from shunter.kube.http.response import Response
@@ -27,7 +28,7 @@ class Address(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_port(self.host, self.port)
 
 
 def parse_address(text: str) -> Address | None:

@@ -31,6 +31,7 @@ from shunter.kube.credentials import (
     basic,
     bearer,
 )
+from shunter.kube.http.connection import host_port
 from shunter.kube.http.proxy import environment_proxy
 from shunter.kube.tls.certificates import load_pair, verifying
 
@@ -260,7 +261,7 @@ def in_cluster() -> Connection:
     except OSError as error:
         raise EnvironmentProblem(f"The service account in {SERVICE_ACCOUNT} cannot be read: {error}.") from error
     return Connection(
-        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        server=f"https://{host_port(host, port)}",
         tls=Tls(ca=ca),
         credentials=TokenFile(SERVICE_ACCOUNT / "token"),
         namespace=namespace or "default",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.health import Answer
-from shunter.kube.http.request import Request
+from shunter.kube.http.request import Request, bearer_token
 from shunter.kube.reviews import Reviewer
 
 SECONDS = 60.0
@@ -22,11 +22,9 @@ class MetricsAccess:
 
     async def refusal(self, request: Request) -> Answer | None:
         """None if the API server allows the read; else 401 for a missing or invalid token, 403 if it denies, 500 if it fails."""
-        match request.headers.get("authorization", "").split():
-            case [scheme, token] if scheme.lower() == "bearer":
-                pass
-            case _:
-                return _UNAUTHORIZED
+        token = bearer_token(request.headers.get("authorization", ""))
+        if not token:
+            return _UNAUTHORIZED
         try:
             user = await self._reviewer.user(token)
             if user is None:

@@ -43,13 +43,13 @@ class Origin(NamedTuple):
     @property
     def authority(self) -> str:
         """`example.org:6443` or `[::1]`, as the Host header has it: the scheme's own port is left out."""
-        host = self.quoted_host
-        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+        written = host_port(self.host, self.port)
+        return written.removesuffix(f":{443 if self.tls else 80}")
 
-    @property
-    def quoted_host(self) -> str:
-        """The host as written before a colon and a port."""
-        return f"[{self.host}]" if ":" in self.host else self.host
+
+def host_port(host: str, port: int | str) -> str:
+    """`example.org:80`, `[::1]:80`: addresses of IPv6 stand in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class Connection(asyncio.Protocol):
@@ -301,7 +301,7 @@ async def _connected_by_proxy(origin: Origin, seconds: float) -> Connection:
     outer = await _dialled(host, proxy.port or (443 if is_secure else 80), tls, host if is_secure else None, seconds)
     if origin.tls is None:
         return outer
-    place = f"{origin.quoted_host}:{origin.port}"
+    place = host_port(origin.host, origin.port)
     lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}", *proxy_authorization(origin.proxy)]
     try:
         await outer.ask("".join(f"{line}\r\n" for line in (*lines, "")).encode(), seconds=_PROXY_SECONDS, whole=False)

@@ -123,3 +123,10 @@ def flag(query: Mapping[str, str], name: str) -> bool:
     """A boolean of a query as the conversion to metav1 options reads it: everything but `0` and the forms of false is true."""
     value = query.get(name)
     return value is not None and value not in ("0", "false", "False", "FALSE", "f", "F")
+
+
+def bearer_token(authorization: str) -> str:
+    """The bearer token in the value of an Authorization header, as a kube-apiserver reads it: what follows one blank, up to the
+    next; empty where there is none."""
+    scheme, _, rest = authorization.strip().partition(" ")
+    return rest.partition(" ")[0] if scheme.lower() == "bearer" else ""

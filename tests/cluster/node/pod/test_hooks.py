@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from pathlib import Path
 
@@ -17,6 +18,23 @@ async def test_a_handler_that_is_not_supported_is_named() -> None:
     probe = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3, "newer": {"port": 1}}
     complaint = await run_hook(Launcher(Path("log")), Path("attempt"), {"name": "c"}, probe, address="127.0.0.1", timeout=1.0)
     assert complaint == "handler newer is not supported by this node"
+
+
+@pytest.mark.parametrize(
+    ("handler", "complaint"),
+    [
+        ({"httpGet": {"port": 80, "host": "::1"}}, 'Get "http://[::1]:80/": dial tcp [::1]:80: connect: connection refused'),
+        ({"tcpSocket": {"port": 80, "host": "::1"}}, "dial tcp [::1]:80: connect: connection refused"),
+    ],
+    ids=["http", "tcp"],
+)
+async def test_an_address_of_ipv6_stands_in_brackets(handler: Json, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object) -> socket.socket:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "")
+
+    monkeypatch.setattr(Launcher, "connect", refuse)
+    told = await run_hook(Launcher(Path("log")), Path("attempt"), {"name": "c"}, handler, address="127.0.0.1", timeout=1.0)
+    assert told == complaint
 
 
 @pytest.mark.integration

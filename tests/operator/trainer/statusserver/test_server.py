@@ -150,7 +150,7 @@ async def test_who_shows_no_good_token_is_forbidden(reporter: Reporter, bearer: 
 
 
 async def test_the_scheme_is_taken_in_any_case(reporter: Reporter) -> None:
-    assert (await reporter.send(bearer=f"bEARER  {reporter.token}", data="{}"))[0] == 200
+    assert (await reporter.send(bearer=f"bEARER {reporter.token}", data="{}"))[0] == 200
 
 
 async def test_a_token_of_another_job_or_namespace_is_forbidden(reporter: Reporter) -> None:

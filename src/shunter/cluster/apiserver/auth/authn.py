@@ -18,6 +18,7 @@ from shunter.cluster.apiserver.backend import utc_now
 from shunter.cluster.apiserver.requests import User
 from shunter.cluster.apiserver.status import quoted
 from shunter.cluster.apiserver.storage.store import Store
+from shunter.kube.http.request import bearer_token
 from shunter.kube.tls.certificate_user import user_and_groups, with_authenticated
 
 log = logging.getLogger(__name__)
@@ -49,8 +50,7 @@ class Authenticator:
     def user(self, authorization: str, certificate: Mapping[str, Any] | None) -> User | None:
         """The user of a request, or None when it must be refused, from its Authorization header and verified certificate."""
         if authorization:
-            scheme, _, token = authorization.partition(" ")
-            return self._user_of_token(token.strip()) if scheme.lower() == "bearer" else None
+            return self._user_of_token(token) if (token := bearer_token(authorization)) else None
         name, groups = user_and_groups(certificate or {})
         return User(name, groups) if name else None
 

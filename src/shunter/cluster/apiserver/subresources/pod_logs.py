@@ -23,7 +23,7 @@ from shunter.cluster.apiserver.registry import ServedKind
 from shunter.cluster.apiserver.requests import Call, number
 from shunter.cluster.apiserver.status import bad_request, internal, invalid, not_found
 from shunter.kube.http.client import AnswerStream, HttpClient, target
-from shunter.kube.http.connection import Origin
+from shunter.kube.http.connection import Origin, host_port
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _CONNECT_SECONDS = 10.0
@@ -99,7 +99,7 @@ def node_address(backend: Backend, name: str) -> str:
     host = next((addresses[type] for type in ("InternalIP", "ExternalIP", "Hostname") if type in addresses), "")
     if not host:
         raise internal(f"no preferred addresses found for node {name}; known addresses: []")
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return host_port(host, port)
 
 
 class NodeClient:

@@ -13,6 +13,7 @@ import struct
 
 from shunter.cluster.dial_errors import dial_error
 from shunter.cluster.node.runtime.launcher import Launcher
+from shunter.kube.http.connection import host_port
 
 USER_AGENT = "kube-probe/1.36"
 
@@ -28,7 +29,7 @@ async def health_complaint(launcher: Launcher, address: str, port: int, service:
     """What is wrong with a service (empty: the server as a whole), in kubelet's words; empty when it serves. Connecting and
     asking take no more than `timeout` seconds together."""
     deadline = asyncio.get_running_loop().time() + timeout
-    target = f"{address}:{port}"
+    target = host_port(address, port)
     try:
         connection = await launcher.connect(address, port, timeout)
     except TimeoutError:

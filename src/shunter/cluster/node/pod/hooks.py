@@ -13,6 +13,7 @@ from shunter.cluster.node.content.substitution import substituted_paths
 from shunter.cluster.node.launch import attempt
 from shunter.cluster.node.pod.grpc_probe import USER_AGENT, health_complaint
 from shunter.cluster.node.runtime.launcher import Launcher, LauncherError
+from shunter.kube.http.connection import host_port
 
 _TOO_LATE = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
@@ -69,7 +70,7 @@ async def _connect(launcher: Launcher, container: Json, target: Json, address: s
     try:
         (await launcher.connect(host, port, timeout)).close()
     except OSError as error:
-        return dial_error(f"{host}:{port}", error)
+        return dial_error(host_port(host, port), error)
     return ""
 
 
@@ -81,8 +82,9 @@ async def _http_get(launcher: Launcher, container: Json, target: Json, address: 
     except ValueError as error:
         return str(error)
     path = path if path.startswith("/") else f"/{path}"
-    url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
-    headers = {"Host": f"{host}:{port}", "User-Agent": USER_AGENT, "Accept": "*/*", "Connection": "close"}
+    place = host_port(host, port)
+    url = f"{'https' if secure else 'http'}://{place}{path}"
+    headers = {"Host": place, "User-Agent": USER_AGENT, "Accept": "*/*", "Connection": "close"}
     headers.update({one["name"]: one["value"] for one in target.get("httpHeaders") or ()})
     request = f"GET {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
     deadline = asyncio.get_running_loop().time() + timeout
@@ -91,7 +93,7 @@ async def _http_get(launcher: Launcher, container: Json, target: Json, address: 
     except TimeoutError:
         return f'Get "{url}": {_TOO_LATE}'
     except OSError as error:
-        return f'Get "{url}": {dial_error(f"{host}:{port}", error)}'
+        return f'Get "{url}": {dial_error(place, error)}'
     try:
         async with asyncio.timeout_at(deadline):
             reader, writer = await asyncio.open_connection(

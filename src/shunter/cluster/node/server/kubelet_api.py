@@ -25,7 +25,7 @@ from shunter.cluster.node.streams import endpoints
 from shunter.cluster.node.streams.endpoints import NOT_FOUND, StreamServer
 from shunter.errors import EnvironmentProblem
 from shunter.kube.http.limits import Limits, Timeouts
-from shunter.kube.http.request import Request, flag
+from shunter.kube.http.request import Request, bearer_token, flag
 from shunter.kube.http.response import Response
 from shunter.kube.http.server import HttpServer
 
@@ -131,8 +131,7 @@ class KubeletServer:
 
 def access_request(request: Request) -> AccessRequest:
     """The credentials and the target of a request."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    bearer = bearer_token(request.headers.get("authorization", ""))
     return AccessRequest(request.method, request.certificate or None, bearer, subresource(request.path))
 
 

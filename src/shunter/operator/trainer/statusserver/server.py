@@ -19,7 +19,7 @@ from shunter.errors import EnvironmentProblem
 from shunter.kube.controllers.plan import Key
 from shunter.kube.errors import ApiError, BadRequest, Invalid, NotFound
 from shunter.kube.http.limits import Limits, Timeouts
-from shunter.kube.http.request import Request
+from shunter.kube.http.request import Request, bearer_token
 from shunter.kube.http.response import Headers, Response
 from shunter.kube.http.server import HttpServer
 from shunter.operator.trainer.statusserver.place import job_of
@@ -178,11 +178,9 @@ class StatusServer:
         return key
 
     async def _check_bearer(self, authorization: str, key: Key) -> None:
-        match authorization.split():
-            case [scheme, token] if scheme.lower() == "bearer":
-                pass
-            case _:
-                raise RefusedError(FORBIDDEN)
+        token = bearer_token(authorization)
+        if not token:
+            raise RefusedError(FORBIDDEN)
         try:
             if not await self._tokens.may_report(token, *key):
                 raise RefusedError(FORBIDDEN)
