@@ -10,13 +10,13 @@ import pytest
 from shunter.api.core import Service
 from shunter.api.jobset import JOBSET_NAME
 from shunter.api.meta import Json, MetadataOnly
-from shunter.api.resources import PODS, SERVICES
-from shunter.api.scheduling.podgroups import VOLCANO_POD_GROUPS, PodGroup
+from shunter.api.resources import PODS, SERVICES, Resource
+from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.kube.cache.store import Difference
 from shunter.kube.client import Client
 from shunter.kube.controllers.manager import Manager
 from shunter.operator.trainer import controllers as trainer
-from shunter.operator.trainer.views import ConfigMap
+from shunter.operator.trainer.views import ConfigMap, LiveJobSet
 from shunter.operator.training import controllers as training
 from shunter.operator.training.reconciler import CHILD_SELECTOR, SERVICE_INDEXES
 
@@ -76,6 +76,24 @@ def test_a_train_job_hears_that_a_snapshot_in_its_way_is_gone(manager: Manager, 
     for name in ("mnist-runtime-snapshot", "mnist-hostfile"):
         config_map = msgspec.convert({"metadata": head(name, "Workflow", owner)}, ConfigMap)
         informer.notify(Difference(config_map, None))
+    assert woken(manager, "trainjob_controller") == ["team-a/mnist"]
+
+
+@pytest.mark.parametrize("owner", ["", "somebody"])
+def test_a_train_job_hears_of_a_jobset_of_its_name_that_it_does_not_control(manager: Manager, owner: str) -> None:
+    """One without an owner, restored from a backup for example, counts as its own: its end is the job's end."""
+    trainer.add_controllers(manager)
+    jobset = msgspec.convert({"metadata": head("mnist", "Workflow", owner), "spec": {}, "status": {}}, LiveJobSet)
+    trainer.jobset_informer(manager).notify(Difference(jobset, jobset))
+    assert woken(manager, "trainjob_controller") == ["team-a/mnist"]
+
+
+@pytest.mark.parametrize("resource", [COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS], ids=lambda one: one.group)
+def test_a_train_job_hears_that_a_pod_group_in_its_way_is_gone(manager: Manager, resource: Resource) -> None:
+    """Its condition asks for that."""
+    trainer.add_controllers(manager)
+    group = msgspec.convert({"metadata": head("mnist", "PyTorchJob", "mnist")}, PodGroup)
+    manager.informer(resource, PodGroup, is_optional=True).notify(Difference(group, None))
     assert woken(manager, "trainjob_controller") == ["team-a/mnist"]
 
 

@@ -11,6 +11,7 @@ from shunter.api.resources import CONFIG_MAPS, JOBS, JOBSETS, PODS, SECRETS, TRA
 from shunter.api.scheduling.podgroups import COSCHEDULING_POD_GROUPS, VOLCANO_POD_GROUPS, PodGroup
 from shunter.api.trainer.trainjob import TrainJob
 from shunter.kube.cache.informer import Informer
+from shunter.kube.cache.mapping import own_key
 from shunter.kube.cache.store import by_controller_uid, key_of
 from shunter.kube.controllers.manager import Manager
 from shunter.operator.trainer.failed_pods import FAILED_INDEX, FailedPods, failed_of, train_job_of_failed
@@ -98,6 +99,8 @@ def add_controllers(manager: Manager, *, workers: int = DEFAULT_WORKERS, status_
         mapped=[
             *((informer, reconciler.waiting_for(resource)) for resource, informer in runtimes.items()),
             (config_maps, job_of_snapshot),
+            # JobSets and PodGroups have the job's name. Those that others control are in its way; a JobSet of nobody is its own.
+            *((informer, own_key) for informer in optional),
             (jobs_of_sets, train_job_of),
             (pods, train_job_of_failed),
         ],
