@@ -9,14 +9,16 @@ import pytest
 
 from shunter.api.meta import Json
 from shunter.api.resources import CONFIG_MAPS
-from shunter.errors import EnvironmentProblem, InputError
+from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
 from shunter.kube.manifests import Manifest
+from shunter.kube.retry import RetryPolicy
 from shunter.kube.transport import Response
 from shunter.kube.webhooks import admission_wait
-from shunter.launch import applying
+from shunter.launch import applying, submitting
 
 MANIFEST = Manifest({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}, "a.yaml", 3)
+ONCE = RetryPolicy(attempts=1)
 MISFIT = "failed to create typed patch object (b/a; /v1, Kind=ConfigMap): .dta: field not declared in schema"
 WEBHOOK = 'Internal error occurred: failed calling webhook "validator.example": connection refused'
 
@@ -65,3 +67,29 @@ async def test_a_webhook_that_stays_away_is_no_fault_of_the_manifest(monkeypatch
     monkeypatch.setattr(admission_wait, "ADMISSION_SECONDS", -1.0)
     with pytest.raises(EnvironmentProblem, match=r"a.yaml:3: ConfigMap b/a: .*failed calling webhook"):
         await applying.apply(Client(Answers(failure(500, WEBHOOK))), CONFIG_MAPS, MANIFEST, print)
+
+
+async def test_a_server_that_is_away_for_a_try_is_no_fault_of_the_manifest_either() -> None:
+    """With --replace a job is tried before the one of its name is deleted."""
+    with pytest.raises(EnvironmentProblem, match=r"a.yaml:3: ConfigMap b/a: shutting down"):
+        await applying.dry_run_create(Client(Answers(failure(503, "shutting down")), retry=ONCE), CONFIG_MAPS, MANIFEST)
+
+
+REFUSALS = {
+    "no permission": (failure(403, "ann cannot create"), InputError),
+    "expired credentials": (failure(401, "Unauthorized"), EnvironmentProblem),
+    "a busy server": (failure(429, "too many requests"), EnvironmentProblem),
+}
+
+
+@pytest.mark.parametrize(("answer", "kind"), REFUSALS.values(), ids=REFUSALS)
+async def test_manifests_and_programs_are_refused_with_the_same_exit_code(
+    answer: tuple[int, Json], kind: type[ShunterError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission_wait, "ADMISSION_SECONDS", -1.0)
+    for write in (
+        lambda client: applying.apply(client, CONFIG_MAPS, MANIFEST, print),
+        lambda client: submitting.write(client, CONFIG_MAPS, MANIFEST.object, print),
+    ):
+        with pytest.raises(kind):
+            await write(Client(Answers(answer), retry=ONCE))

@@ -10,12 +10,12 @@ from shunter.api.meta import Json
 from shunter.api.resources import JOBS, NAMESPACES, Resource
 from shunter.cluster.namespaces import ensure_namespace
 from shunter.cluster.target import Target
-from shunter.errors import EnvironmentProblem, InputError
+from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.discovery import Discovery
 from shunter.kube.errors import ApiError
 from shunter.kube.manifests import Manifest
-from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
+from shunter.kube.webhooks.admission_wait import once_admitted
 from shunter.launch.deleting import delete_and_wait
 from shunter.launch.refusals import refused
 from shunter.operator.native_jobs import has_ranks
@@ -124,6 +124,4 @@ async def apply(client: Client, resource: Resource, manifest: Manifest, notify: 
     try:
         return await once_admitted(lambda: write(resource, manifest.object, field_validation="Strict"), notify)
     except ApiError as error:
-        if may_pass(error):
-            raise EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy) from error
         raise await refused(client, resource, manifest, error) from error

@@ -11,12 +11,13 @@ from shunter.api.meta import Json
 from shunter.api.paths import value_at
 from shunter.api.resources import Resource
 from shunter.did_you_mean import did_you_mean
-from shunter.errors import InputError, ShunterError
+from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, NotFound
+from shunter.kube.errors import ApiError, NotFound, Unauthorized
 from shunter.kube.manifests import Manifest
 from shunter.kube.refused_fields import path_of, refused_fields
 from shunter.kube.served_fields import nearest_field, served_schemas
+from shunter.kube.webhooks.admission_wait import may_pass
 
 NO_FIELD = re.compile(r"(?<![\w\"])<nil>: (?=[A-Z])")
 """The field that Go prints for a fault of none."""
@@ -34,9 +35,16 @@ class Place(NamedTuple):
     """The rejected value as JSON, if it is a string, a number or a boolean that the server's message does not contain."""
 
 
+def is_rejection(error: ApiError) -> bool:
+    """Whether the server refuses what was written. Otherwise it may accept the same later, or with other credentials."""
+    return not (may_pass(error) or isinstance(error, Unauthorized))
+
+
 async def refused(client: Client, resource: Resource, manifest: Manifest, error: ApiError, *, called: str = "") -> ShunterError:
     """The error to show for a rejection by the server. Its schemas are read only for an unknown field. `called` is the name that
     was sent, if it differs from the manifest's."""
+    if not is_rejection(error):
+        return EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy)
     fields = refused_fields(error.status, resource.kind)
     unknown = any(field.fault == "unknown" for field in fields)
     schemas = await served_schemas(client, resource) if unknown else {}

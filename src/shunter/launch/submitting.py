@@ -11,8 +11,8 @@ from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, TRAINING_RUN
 from shunter.api.titles import title_of
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
-from shunter.kube.webhooks.admission_wait import may_pass, once_admitted
+from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound, ServerProblem
+from shunter.kube.webhooks.admission_wait import once_admitted
 from shunter.launch.annotations import DIGEST, PROGRAM
 from shunter.launch.code.delivery import Code
 from shunter.launch.code.stored import add_owners, send, tidy
@@ -23,6 +23,7 @@ from shunter.launch.names import base_name, free_name
 from shunter.launch.objects import launch, rerun_job, stored_code
 from shunter.launch.option_texts import secret_variable
 from shunter.launch.options import LaunchOptions
+from shunter.launch.refusals import is_rejection
 from shunter.launch.resuming import require_resumable
 from shunter.launch.runtimes.choice import Runtime, find_runtime, require_rerun_fits, runtime_of_job
 from shunter.launch.runtimes.copies import rerun_runtime
@@ -211,11 +212,9 @@ async def _names_of(client: Client, resource: Resource, namespace: str) -> set[s
 def _refusal(obj: Json, error: ApiError) -> ShunterError:
     metadata = obj["metadata"]
     title = title_of(obj)
-    if may_pass(error):
+    if not is_rejection(error):
         return EnvironmentProblem(f"{title}: {error.message}", error.remedy)
     if isinstance(error, NotFound) and "namespaces" in error.message:
         remedy = f"Create it first: kubectl create namespace {metadata['namespace']}"
         return InputError(f"there is no namespace {metadata['namespace']}.", remedy)
-    if isinstance(error, BadRequest | Invalid) or "denied the request" in error.message:
-        return InputError(f"{title} is rejected: {error.message}", error.remedy)
-    return error
+    return error if isinstance(error, ServerProblem) else InputError(f"{title} is rejected: {error.message}", error.remedy)
