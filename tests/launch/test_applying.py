@@ -87,9 +87,8 @@ async def test_manifests_and_programs_are_refused_with_the_same_exit_code(
     answer: tuple[int, Json], kind: type[ShunterError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admission_wait, "ADMISSION_SECONDS", -1.0)
-    for write in (
-        lambda client: applying.apply(client, CONFIG_MAPS, MANIFEST, print),
-        lambda client: submitting.write(client, CONFIG_MAPS, MANIFEST.object, print),
-    ):
-        with pytest.raises(kind):
-            await write(Client(Answers(answer), retry=ONCE))
+    client = Client(Answers(answer), retry=ONCE)
+    with pytest.raises(kind):
+        await applying.apply(client, CONFIG_MAPS, MANIFEST, print)
+    with pytest.raises(kind):
+        await submitting.write(client, CONFIG_MAPS, MANIFEST.object, print)

@@ -50,9 +50,9 @@ async def require_bucket(
     notify: Callable[[str], None],
     is_here: bool = False,
 ) -> None:
-    """InputError if the checkpoint location is in S3 and its bucket does not exist, or the job's own credentials are wrong or, for
-    a job of this machine (`is_here`), may not write to it. `notify` gets a warning if S3 does not respond, the job's region is
-    not the bucket's, or the credentials may not list the bucket or (checked with `may_write`) not write to it: pods in another
+    """InputError if the checkpoint location is in S3 and its bucket does not exist, or the job's own credentials are wrong or,
+    for a job of this machine (`is_here`), may not write to it. `notify` gets a warning if S3 does not respond, the job's region
+    is not the bucket's, or the credentials may not list the bucket or (checked with `may_write`) not write to it: pods in another
     network may be allowed to. Nothing is checked for jobs that get their credentials in their pods, by an identity."""
     place = options.checkpoints
     if place is None or not place.url.startswith("s3://"):
