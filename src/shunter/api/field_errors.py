@@ -7,6 +7,7 @@ and by the operator's admission webhooks alike.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 from shunter.api.formats.go_values import go_quoted
@@ -86,7 +87,7 @@ def too_many(field: str, actual: int, maximum: int) -> FieldError:
     return FieldError("FieldValueTooMany", field, f"Too many: {actual}: must have at most {maximum} {noun}")
 
 
-def aggregate(errors: list[FieldError]) -> str:
+def aggregate(errors: Iterable[object]) -> str:
     """Several faults as apimachinery joins them: one stands alone, more stand in brackets, repeats are dropped."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

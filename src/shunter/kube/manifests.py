@@ -18,6 +18,7 @@ import msgspec
 import yaml
 
 from shunter.api.meta import Json
+from shunter.api.titles import object_title
 from shunter.api.yaml import Loader
 from shunter.errors import InputError
 from shunter.kube.positions import followed
@@ -77,8 +78,7 @@ class Manifest(NamedTuple):
         """`PyTorchJob training/pytorch-simple`, for messages."""
         metadata = self.object.get("metadata") or {}
         name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
-        namespace = metadata.get("namespace")
-        return f"{self.object.get('kind')} {namespace}/{name}" if namespace else f"{self.object.get('kind')} {name}"
+        return object_title(str(self.object.get("kind")), metadata.get("namespace") or "", name)
 
 
 def load(source: str) -> list[Manifest]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.field_errors import aggregate
 from shunter.api.formats.quantity import canonical, format_milli, parse
 from shunter.api.meta import Json
 from shunter.api.resources import LIMIT_RANGES, PERSISTENT_VOLUME_CLAIMS, PODS, Resource
@@ -41,10 +42,8 @@ def review(resource: Resource, obj: Json, old: Json | None, objects: Objects) ->
     for limit_range in _of_namespace(obj, objects):
         found = [fault for item in limit_range["spec"].get("limits") or () for fault in _faults(item, resource, obj)]
         if found:
-            texts = list(dict.fromkeys(found))
-            shown = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
             name = obj["metadata"].get("name", "")
-            raise RejectedError(f'{resource.plural} "{name}" is forbidden: {shown}')
+            raise RejectedError(f'{resource.plural} "{name}" is forbidden: {aggregate(found)}')
 
 
 def _of_namespace(obj: Json, objects: Objects) -> list[Json]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shunter.api.field_errors import FieldError, duplicate, invalid, required
+from shunter.api.field_errors import FieldError, aggregate, duplicate, invalid, required
 from shunter.api.meta import Json
 from shunter.api.names import label_key_faults
 from shunter.cluster.apiserver.admission import expression_types
@@ -34,8 +34,7 @@ def hold(conditions: Sequence[Json], values: Mapping[str, Any]) -> bool:
         except cel.EvaluationError as error:
             faults.append(f"expression '{condition['expression']}' resulted in error: {error}")
     if faults:
-        shown = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
-        raise ConditionError(shown)
+        raise ConditionError(aggregate(faults))
     return True
 
 

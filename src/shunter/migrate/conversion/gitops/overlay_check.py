@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from shunter.api.meta import Json, annotations_of
 from shunter.api.resources import TRAIN_JOBS, TRAINING_RUNTIMES
 from shunter.api.secrets.masking import credentials, masked_value
+from shunter.api.titles import object_title
 from shunter.migrate.conversion import batch
 from shunter.migrate.conversion.emit.files import results, usable
 from shunter.migrate.conversion.one_job import Conversion
@@ -72,7 +73,7 @@ def differences(wanted: KustomizeBuild, seen: KustomizeBuild) -> list[str]:
     left, right = _resolved(wanted.objects), _resolved(seen.objects)
     told = []
     for key in sorted({*left, *right}):
-        title = title_of(key)
+        title = object_title(*key)
         if key not in right:
             told.append(f"{title} is missing")
         elif key not in left:
@@ -101,11 +102,6 @@ def key_of(value: Json) -> Key:
     metadata = value.get("metadata") or {}
     name = metadata.get("name") or f"{metadata.get('generateName', '')}*"
     return str(value.get("kind")), str(metadata.get("namespace") or ""), str(name)
-
-
-def title_of(key: Key) -> str:
-    """`TrainJob training/bert`."""
-    return f"{key[0]} {key[1]}/{key[2]}" if key[1] else f"{key[0]} {key[2]}"
 
 
 def _by_key(values: Iterable[Json]) -> dict[Key, Json]:

@@ -12,6 +12,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.api.titles import object_title
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.errors import EnvironmentProblem, InputError
 from shunter.kube.merge_patch import difference
@@ -28,7 +29,6 @@ from shunter.migrate.conversion.gitops.overlay_check import (
     differences,
     plain,
     runtime_of,
-    title_of,
 )
 from shunter.migrate.conversion.gitops.overlay_topics import (
     LEFT,
@@ -209,10 +209,10 @@ class OverlayConversion:
         """Why a patch cannot be rewritten, if so."""
         stuck = sorted(key for key in selected if key in wanted.unconverted or key in seen.unconverted)
         if stuck:
-            left = [(title_of(key), wanted.unconverted[key].reasons if key in wanted.unconverted else ()) for key in stuck]
+            left = [(object_title(*key), wanted.unconverted[key].reasons if key in wanted.unconverted else ()) for key in stuck]
             titles = ", ".join(f"{title} ({', '.join(reasons)})" if reasons else title for title, reasons in left)
             return NOT_CONVERTED, f"it selects {titles}, which is not converted"
-        foreign = sorted(title_of(key) for key in selected if not _is_v1_kind(key))
+        foreign = sorted(object_title(*key) for key in selected if not _is_v1_kind(key))
         if foreign:
             return LEFT, f"it also selects {', '.join(foreign[:3])}"
         return None

@@ -25,6 +25,7 @@ from shunter.cluster.apiserver.field_rules import (
     selector_errors,
     unsupported,
 )
+from shunter.cluster.apiserver.status import quoted
 
 _INDEXED_LIMIT = 100_000
 _LIMIT_ABOVE = 10_000
@@ -238,7 +239,7 @@ def _failure_rule_errors(rule: Json, spec: Json, names: set[str], field: str) ->
     errors: list[FieldError] = []
     action, conditions = rule.get("action", ""), rule.get("onPodConditions", [])
     if not action:
-        errors.append(required(f"{field}.action", f"valid values: {_go_list(_ACTIONS)}"))
+        errors.append(required(f"{field}.action", f"valid values: {quoted(_ACTIONS)}"))
     elif action == "FailIndex" and "backoffLimitPerIndex" not in spec:
         errors.append(invalid(f"{field}.action", action, "requires the backoffLimitPerIndex to be set"))
     elif action not in _ACTIONS:
@@ -264,7 +265,7 @@ def _exit_code_errors(requirement: Json, names: set[str], field: str) -> list[Fi
     errors: list[FieldError] = []
     operator, values = requirement.get("operator", ""), requirement.get("values") or []
     if not operator:
-        errors.append(required(f"{field}.operator", f"valid values: {_go_list(_OPERATORS)}"))
+        errors.append(required(f"{field}.operator", f"valid values: {quoted(_OPERATORS)}"))
     elif operator not in _OPERATORS:
         errors.append(not_supported(f"{field}.operator", operator, _OPERATORS))
     container = requirement.get("containerName")
@@ -367,7 +368,3 @@ def _take(into: Json, source: Json, name: str) -> None:
     into.pop(name, None)
     if name in source:
         into[name] = source[name]
-
-
-def _go_list(names: list[str]) -> str:
-    return "[" + " ".join(f'"{name}"' for name in names) + "]"
