@@ -152,6 +152,22 @@ async def test_what_is_read_once_is_never_skipped_but_waited_for() -> None:
     assert not any(frame.skipped for frame in found)
 
 
+async def test_the_last_lines_of_a_log_that_is_followed_are_not_skipped_and_it_is_said_that_they_are_the_last() -> None:
+    """Of a rank that hung 848 of its last 5,000 lines were not sent, and nothing said that there were more before them."""
+    line = b"2026-01-01T00:00:05Z step %d of many, with more than one word in each line of it, as logs of trainings have them\n"
+    server = LogServer([pod(0)], {"bert-node-0-0": [b"".join(line % number for number in range(5_000))]})
+    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery(follow=True))]
+    assert (sum(len(frame.lines) for frame in found), sum(frame.skipped for frame in found)) == (5_000, 0)
+    notes = [note for frame in found for note in frame.notes]
+    assert notes == ["Of longer logs the last 5,000 lines are shown; search and download have all."]
+
+
+async def test_lines_that_come_later_are_not_said_to_be_the_last() -> None:
+    lines = b"".join(b"2999-01-01T00:00:05Z step %d\n" % number for number in range(5_000))
+    found = frames(Client(LogServer([pod(0)], {"bert-node-0-0": [lines]})), TRAIN_JOBS, JOB, LogQuery(follow=True))
+    assert not [note async for frame in found for note in frame.notes]
+
+
 async def test_a_log_in_which_nothing_is_written_sends_an_empty_frame_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "BEAT_SECONDS", 0.01)
     silent = asyncio.Event()

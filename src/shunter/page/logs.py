@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Coroutine, Iterator, Sequence
 from contextlib import aclosing
+from datetime import datetime
 from typing import NamedTuple
 
 from shunter.api.core import container_statuses
@@ -25,6 +26,7 @@ from shunter.jobs.training_pods import is_noise
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, followed_lines, log_lines
+from shunter.kube.pods.log_times import split_time, time_of
 from shunter.kube.watching import follow
 from shunter.operator.overview import is_finished, is_pod_of, pod_selector
 from shunter.operator.pod_places import Place, Places, Ranks
@@ -253,12 +255,8 @@ class _Reading:
         """Reads one run from its last `most` lines on; from the beginning if that is None, or the request has `find`; from
         `since` if the request has it."""
         since, find = self._request.since, self._request.find
-        part = LogPart(
-            previous=one.is_previous,
-            timestamps=True,
-            tail_lines=None if since or find else most,
-            since_seconds=since or None,
-        )
+        tail, begun = None if since or find else most, self._client.now()
+        part = LogPart(previous=one.is_previous, timestamps=True, tail_lines=tail, since_seconds=since or None)
         if one.is_previous and since:
             return
         waits = one.is_previous or not self._request.follow
@@ -269,8 +267,11 @@ class _Reading:
                 number = 0
                 async for line in lines:
                     number += 1
-                    if waits and self._buffer.is_full:
+                    # Nor are the lines skipped with which it begins: they may be all that a rank that hangs has written.
+                    if (waits or number <= (tail or 0)) and self._buffer.is_full:
                         await self._has_room()
+                    if number == tail and _was_written_by(line, begun):
+                        self._notes.append(f"Of longer logs the last {tail:,} lines are shown; search and download have all.")
                     self._buffer.add(one.source, line)
                     self._changed.set()
                     if number % _PAUSE_LINES == 0:
@@ -314,3 +315,9 @@ class _Reading:
     @property
     def _namespace(self) -> str:
         return str(self._job["metadata"]["namespace"])
+
+
+def _was_written_by(line: str, time: datetime) -> bool:
+    """Whether the time before a line is not after this one; False for a line without a time."""
+    at = time_of(split_time(line)[0])
+    return at is not None and at <= time
