@@ -21,6 +21,7 @@ def test_its_state_and_ranks_are_those_of_its_pods(state: str, status: dict[str,
     groups = [
         {"name": "workers", "replicas": 2, "template": {"spec": {"parallelism": 3}}},
         {"name": "driver", "template": {"spec": {}}},
+        {"name": "dataset-initializer", "template": {"spec": {}}},
         {"name": "stopped", "template": {"spec": {"parallelism": 0}}},
     ]
     row = overview(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
-from shunter.api.jobset import ENDS, replicas_and_pods
+from shunter.api.jobset import ENDS
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
+from shunter.jobs.pods_up import requested_ranks
 
 
 def as_training(jobset: Json) -> Json:
-    """The JobSet as a TrainJob, with its conditions, the status of its Jobs and the number of its pods. Only for reading: never
-    write it."""
+    """The JobSet as a TrainJob, with its conditions, the status of its Jobs and the number of its pods that train. Only for
+    reading: never write it."""
     spec, status = jobset.get("spec") or {}, jobset.get("status") or {}
     conditions = [{**one, "type": ENDS.get(one["type"], one["type"])} for one in status.get("conditions") or ()]
     return {
@@ -20,7 +19,7 @@ def as_training(jobset: Json) -> Json:
         "metadata": jobset["metadata"],
         "spec": {
             "suspend": bool(spec.get("suspend")),
-            "trainer": {"numNodes": sum(math.prod(replicas_and_pods(group)) for group in spec.get("replicatedJobs") or ())},
+            "trainer": {"numNodes": requested_ranks({"apiVersion": TRAIN_JOBS.api_version}, jobset) or 0},
         },
         "status": {"conditions": conditions, "jobsStatus": status.get("replicatedJobsStatus") or []},
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shunter.api.formats.counts import count
-from shunter.api.jobset import longest_name_of
+from shunter.api.jobset import longest_name_of, replicas_and_pods
 from shunter.api.meta import Json
 from shunter.api.resources import TRAIN_JOBS
 from shunter.api.shapes import ShapeError, shaped
@@ -73,9 +73,7 @@ def next_write(job: Json, nodes: int) -> Json | None:
 
 def pod_counts(jobset: Json) -> dict[str, int]:
     """Pods of each Job, by replicated job."""
-    return {
-        one["name"]: int(one["template"]["spec"].get("parallelism") or 1) for one in jobset["spec"].get("replicatedJobs") or []
-    }
+    return {one["name"]: replicas_and_pods(one)[1] for one in jobset["spec"].get("replicatedJobs") or []}
 
 
 def present_counts(job: Json, runtime: Json) -> dict[str, int]:

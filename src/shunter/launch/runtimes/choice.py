@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from shunter.api.formats.counts import count
-from shunter.api.jobset import longest_name
+from shunter.api.jobset import longest_name, replicas_and_pods
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAINING_RUNTIMES
 from shunter.api.trainer import template as templates
@@ -191,8 +191,8 @@ def longest_job_name(runtime: Runtime, nodes: int) -> int:
     parts = []
     for one in templates.replicated_jobs(runtime.spec.get("template") or {}):
         trains = one["name"] == NODE or (one["name"] != LAUNCHER and templates.ancestor(one) == ANCESTOR_TRAINER)
-        spec = (one.get("template") or {}).get("spec") or {}
-        parts.append((str(one["name"]), int(one.get("replicas") or 1), nodes if trains else int(spec.get("parallelism") or 1)))
+        replicas, pods = replicas_and_pods(one)
+        parts.append((str(one["name"]), replicas, nodes if trains else pods))
     return longest_name(parts)
 
 
