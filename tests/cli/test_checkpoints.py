@@ -62,7 +62,7 @@ def test_each_checkpoint_that_is_not_whole_is_marked(tmp_path: Path) -> None:
         ),
         pytest.param(
             {"step_8": HALF},
-            "restore: none of these has a .metadata, so --resume is rejected, and the recipes start from the beginning",
+            "restore: none of these is complete, so --resume is rejected, and the recipes start from the beginning",
             id="none is complete",
         ),
     ],

@@ -74,6 +74,10 @@ SAID = {
         "stopped; the newest checkpoint that it reported is of step 7",
     ),
     "an empty directory": (here(), "stopped; no checkpoint in /state/team/sc"),
+    "files of another form": (
+        StoppedCheckpoints(HERE, is_read=True, other="model.pt"),
+        "stopped; no checkpoint of a known form in /state/team/sc, which holds model.pt",
+    ),
     "a bucket": (StoppedCheckpoints(BUCKET), "stopped; unknown whether it has saved, see s3://b/sc: aws s3 ls s3://b/sc/"),
     "a claim": (StoppedCheckpoints(CLAIM), "stopped; unknown whether it has saved, see sc in claim data"),
     "a directory of another machine": (

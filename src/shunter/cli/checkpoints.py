@@ -31,9 +31,10 @@ def checkpoints(
     """List the checkpoints of a job started with shunter run, newest first; without a job, of all jobs that have any.
 
     Lists checkpoints in directories of the embedded cluster, including those of deleted jobs, and for a named job those in its
-    bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint without .metadata is
-    incomplete: it is still being saved, or its save was interrupted; a restore ignores it. If files of torch's are missing or
-    truncated, it is damaged, and a restore from it fails until it is removed.
+    bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint of torch without
+    .metadata, or of transformers' Trainer without trainer_state.json, is incomplete: it is still being saved, or its save was
+    interrupted; a restore ignores it. If files that its .metadata names are missing or truncated, it is damaged, and a restore
+    from it fails until it is removed.
     """
     found = asyncio.run(listed_checkpoints(connect(kubeconfig, context), job, namespace))
     if form is not Output.table:
@@ -72,7 +73,7 @@ def restore_note(saved: SavedCheckpoints) -> str:
     empty."""
     complete = [step for step in saved.steps if step.is_complete]
     if not complete:
-        return "restore: none of these has a .metadata, so --resume is rejected, and the recipes start from the beginning"
+        return "restore: none of these is complete, so --resume is rejected, and the recipes start from the beginning"
     first_whole = next((step for step in complete if not step.damage), None)
     damaged = complete[: complete.index(first_whole)] if first_whole is not None else complete
     if damaged:

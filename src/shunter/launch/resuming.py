@@ -16,7 +16,7 @@ from shunter.launch.annotations import RESUMED
 from shunter.launch.checkpoints.bucket_access import s3_variables
 from shunter.launch.checkpoints.bucket_checkpoints import bucket_below, damage_in_bucket, has_keys, server_variables
 from shunter.launch.checkpoints.location import CheckpointLocation, listing_command
-from shunter.launch.checkpoints.saved import newest_damage, reader, require_writable, saved_files, steps_of
+from shunter.launch.checkpoints.saved import FORMS, newest_damage, others_below, reader, require_writable, saved_files, steps_of
 from shunter.launch.checkpoints.used_names import require_no_writer, writers_below
 from shunter.launch.objects import CHECKPOINT_VARIABLE, MUST_RESUME_VARIABLE, checkpoints_of
 from shunter.launch.options import LaunchOptions
@@ -85,7 +85,12 @@ async def require_resumable(client: Client, namespace: str, options: LaunchOptio
     directory = Path(place.directory) / options.resume
     files = saved_files(directory)
     if not any(step.is_complete for step in steps_of(files)):
-        raise InputError(f"{option}: no complete checkpoint in {directory}.", "List jobs with checkpoints: shunter checkpoints")
+        raise InputError(
+            f"{option}: no complete checkpoint in {directory}.",
+            f"{FORMS} To go on from other files there, delete the job and give its name to the new one: --name {options.resume}"
+            if others_below(directory)
+            else "List jobs with checkpoints: shunter checkpoints",
+        )
     require_writable(f"{option}: {directory}", str(directory))
     _require_whole(option, str(directory), *newest_damage(files, reader(directory)))
 

@@ -19,7 +19,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import ApiError
 from shunter.kube.pods.log_reading import LogPart, followed_lines
 from shunter.launch.checkpoints.location import CheckpointLocation, checkpoint_location, listing_command
-from shunter.launch.checkpoints.saved import SavedStep, saved_steps
+from shunter.launch.checkpoints.saved import SavedStep, others_below, saved_steps
 from shunter.operator.diagnosis import stop_words
 from shunter.operator.training_progress import Checkpoint, progress
 
@@ -38,6 +38,8 @@ class StoppedCheckpoints(Struct, frozen=True):
     words: str = ""
     """What its program wrote of the stop: `stopped by SIGTERM, saved step 13`."""
     reported: Checkpoint | None = None
+    other: str = ""
+    """A file there that belongs to no checkpoint of a known form."""
 
 
 def read_saved(job: Json, words: str, *, on_this_machine: bool) -> StoppedCheckpoints:
@@ -51,7 +53,8 @@ def read_saved(job: Json, words: str, *, on_this_machine: bool) -> StoppedCheckp
         steps = saved_steps(place.directory)
     except InputError:  # another user's
         return StoppedCheckpoints(place, words=words, reported=reported)
-    return StoppedCheckpoints(place, steps, is_read=True, words=words, reported=reported)
+    other = others_below(place.directory)
+    return StoppedCheckpoints(place, steps, is_read=True, words=words, reported=reported, other=other)
 
 
 def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:
@@ -78,6 +81,8 @@ def stop_sentence(job: Json, saved: StoppedCheckpoints, asked: datetime) -> str:
             return f"{name}: stopped, saved step {step} (according to its report)"
         return f"{name}: stopped; the newest checkpoint that it reported is of step {step}"
     if saved.is_read and place is not None:
+        if saved.other:
+            return f"{name}: stopped; no checkpoint of a known form in {place.title}, which holds {saved.other}"
         return f"{name}: stopped; no checkpoint in {place.title}"
     if place is None:
         return ""

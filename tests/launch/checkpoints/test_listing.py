@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shunter.launch.checkpoints.listing import nothing_saved
-from shunter.launch.checkpoints.location import checkpoint_location
+from shunter.launch.checkpoints.location import CheckpointLocation, checkpoint_location
 
 
 def job(place: str, **variables: str) -> dict[str, Any]:
@@ -16,6 +17,18 @@ def job(place: str, **variables: str) -> dict[str, Any]:
         "metadata": {"name": "train", "namespace": "team"},
         "spec": {"trainer": {"env": [{"name": name, "value": value} for name, value in environment.items()]}},
     }
+
+
+def test_files_of_another_form_are_not_called_nothing(tmp_path: Path) -> None:
+    """A program that saves `model.pt` was said to have saved no checkpoint."""
+    (tmp_path / "train").mkdir()
+    place = CheckpointLocation("/workspace/checkpoints/train", directory=tmp_path / "train")
+    empty = nothing_saved("train", {"team": {}}, {"team": place})
+    assert empty == (f"job 'train' has saved no checkpoint yet: there is none in {tmp_path}/train.", "")
+    (tmp_path / "train/model.pt").touch()
+    message, remedy = nothing_saved("train", {"team": {}}, {"team": place})
+    assert message == f"job 'train' has saved no checkpoint of a known form: {tmp_path}/train holds model.pt."
+    assert remedy.startswith("Complete are directories step-N and checkpoint-N with .metadata")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from migrate.survey.scan.test_files import WITH_PERMISSIONS
 from shunter.errors import InputError
 from shunter.launch.checkpoints.saved import (
     SavedStep,
+    examined_steps,
     make_directory,
     names_with_checkpoints,
     newest_complete,
@@ -56,6 +57,21 @@ def test_a_step_of_which_nothing_is_written_yet_is_incomplete(tmp_path: Path) ->
     (tmp_path / "step-5").mkdir()
     (found,) = saved_steps(tmp_path)
     assert (found.step, found.size, found.is_complete) == (5, 0, False)
+
+
+def test_a_checkpoint_of_transformers_trainer_is_complete_when_its_state_is_there(tmp_path: Path) -> None:
+    """It has no `.metadata`: all of them counted as incomplete, and `--resume` refused them."""
+    for step, files in ((500, ("model.safetensors", "trainer_state.json")), (1000, ("model.safetensors",))):
+        place = tmp_path / f"checkpoint-{step}"
+        place.mkdir()
+        for name in files:
+            (place / name).write_text("{}")
+    assert [(one.step, one.is_complete, one.damage) for one in examined_steps(tmp_path)] == [(1000, False, ""), (500, True, "")]
+    newest = newest_complete(tmp_path)
+    assert newest is not None
+    assert newest[0] == 500
+    (tmp_path / "checkpoint-500/trainer_state.json").write_text('{"global_step": 5')
+    assert [one.damage for one in examined_steps(tmp_path)] == ["", "trainer_state.json is truncated"]
 
 
 def test_no_directory_holds_none(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from shunter.api.meta import Json
 from shunter.api.secrets.masking import masked
 from shunter.errors import InputError
 from shunter.launch.checkpoints.location import ENDPOINT_VARIABLES, endpoint_of
-from shunter.launch.checkpoints.saved import COMPLETE, SavedStep, StoredFile, newest_damage, steps_of
+from shunter.launch.checkpoints.saved import MARKS, SavedStep, StoredFile, newest_damage, steps_of
 
 CONNECT_SECONDS, READ_SECONDS = 5, 15
 WRONG_ANYWHERE = {
@@ -201,11 +201,12 @@ def _s3_bucket(url: str, variables: Mapping[str, str]) -> Bucket:
 def _fsspec_bucket(url: str) -> Bucket:
     store, root = import_module("fsspec").url_to_fs(url)
     found: dict[str, Any] = store.find(root, detail=True)
-    complete = {name.removesuffix(COMPLETE) for name in found if name.endswith(f"/{COMPLETE}")}
+    marks = {name for name in found if name.rpartition("/")[2] in MARKS}
+    complete = {name.rpartition("/")[0] + "/" for name in marks}
     files = []
     for name, info in found.items():
         # A store may be asked once for each of these: of a complete checkpoint one, which is the newest, is enough.
-        is_asked = name.endswith(f"/{COMPLETE}") or not any(name.startswith(place) for place in complete)
+        is_asked = name in marks or not any(name.startswith(place) for place in complete)
         saved = store.modified(name) if is_asked else datetime.fromtimestamp(0, UTC)
         files.append(StoredFile(name.removeprefix(root).lstrip("/"), info.get("size") or 0, saved))
 

@@ -12,7 +12,7 @@ from shunter.kube.client import Client
 from shunter.kube.errors import NotFound
 from shunter.launch.checkpoints.bucket_checkpoints import saved_in_bucket
 from shunter.launch.checkpoints.location import CheckpointLocation, checkpoint_location, listing_command
-from shunter.launch.checkpoints.saved import SavedCheckpoints, saved_checkpoints
+from shunter.launch.checkpoints.saved import FORMS, SavedCheckpoints, others_below, saved_checkpoints
 
 
 async def listed_checkpoints(target: Target, job: str = "", namespace: str = "") -> list[SavedCheckpoints]:
@@ -57,6 +57,8 @@ def nothing_saved(job: str, meant: dict[str, Json], places: dict[str, Checkpoint
     space, place = next(iter(places.items()))
     whose = f", in the location of {place.name}" if place.name != job else ""
     if place.directory is not None:
+        if other := others_below(place.directory):
+            return f"job {job!r} has saved no checkpoint of a known form{whose}: {place.title} holds {other}.", FORMS
         return f"job {job!r} has saved no checkpoint yet{whose}: there is none in {place.title}.", ""
     command = listing_command(meant[space], place)
     if place.is_url and not reason:

@@ -1,7 +1,8 @@
 """Checkpoints that jobs made from programs have saved: directories `step-N` or `checkpoint-N`, complete when they
-have a `.metadata`.
+have a `.metadata` or a `trainer_state.json`.
 
-That is how torch.distributed.checkpoint ends a save, and what examples/recipes/lm.py goes by.
+The former is how torch.distributed.checkpoint ends a save, and what examples/recipes/lm.py goes by; the latter is the last file
+that the Trainer of transformers writes (5.23).
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ from shunter.operator.overview import is_finished
 from shunter.operator.training_progress import Checkpoint, Progress
 
 COMPLETE = ".metadata"
+TRAINER_STATE = "trainer_state.json"
+MARKS = (COMPLETE, TRAINER_STATE)
+"""The files of which one makes a checkpoint complete."""
 _STEP = re.compile(r"(?:step|checkpoint)-(\d+)")
 """The second is how the Trainer of transformers calls them."""
+
+
+FORMS = "Complete are directories step-N and checkpoint-N with .metadata (torch) or trainer_state.json (transformers)."
 
 
 class SavedStep(Struct, frozen=True):
@@ -92,13 +99,24 @@ def _by_step(files: Iterable[StoredFile]) -> dict[tuple[int, str], list[StoredFi
 
 
 def _is_complete(name: str, own: Iterable[StoredFile]) -> bool:
-    return any(file.path == f"{name}/{COMPLETE}" for file in own)
+    return any(file.path == f"{name}/{mark}" for file in own for mark in MARKS)
 
 
 def _damage(name: str, own: Iterable[StoredFile], read: Callable[[str], bytes]) -> str:
     sizes = {file.path.removeprefix(f"{name}/"): file.size for file in own}
-    metadata = read(f"{name}/{COMPLETE}")
-    return damage(metadata, sizes) if len(metadata) == sizes[COMPLETE] else ""
+    mark = next(mark for mark in MARKS if mark in sizes)
+    content = read(f"{name}/{mark}")
+    if len(content) != sizes[mark]:
+        return ""  # it may not be read
+    return damage(content, sizes) if mark == COMPLETE else _trainer_damage(content)
+
+
+def _trainer_damage(state: bytes) -> str:
+    try:
+        msgspec.json.decode(state)
+    except msgspec.DecodeError:
+        return f"{TRAINER_STATE} is truncated"
+    return ""
 
 
 def saved_steps(directory: Path) -> list[SavedStep]:
@@ -161,6 +179,13 @@ def _files(directory: Path) -> list[StoredFile]:
     ]
 
 
+def others_below(directory: Path) -> str:
+    """A file or directory that is there and no checkpoint, such as `model.pt`; empty without one, and where none may be read."""
+    with contextlib.suppress(OSError):
+        return min((entry.name for entry in directory.iterdir() if not _STEP.fullmatch(entry.name)), default="")
+    return ""
+
+
 def newest_complete(directory: Path) -> tuple[int, datetime] | None:
     """The newest complete step and when it was complete; None where there is none, or the directory cannot be read. Cheaper than
     `saved_steps`, as it does not look at what was saved."""
@@ -168,8 +193,9 @@ def newest_complete(directory: Path) -> tuple[int, datetime] | None:
     with contextlib.suppress(OSError):
         for entry in directory.iterdir():
             if match := _STEP.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    found.append((int(match[1]), datetime.fromtimestamp((entry / COMPLETE).stat().st_mtime, UTC)))
+                for mark in MARKS:
+                    with contextlib.suppress(OSError):
+                        found.append((int(match[1]), datetime.fromtimestamp((entry / mark).stat().st_mtime, UTC)))
     return max(found, default=None)
 
 
