@@ -16,7 +16,7 @@ from cluster.apiserver.http_client import Api, client
 from shunter.api.resources import CONFIG_MAPS
 from shunter.cluster.apiserver import watch
 from shunter.cluster.apiserver.negotiation import Form
-from shunter.cluster.apiserver.selectors import EVERYTHING, Selector, label_requirements
+from shunter.cluster.apiserver.selectors import Selector, label_requirements
 from shunter.cluster.apiserver.storage.store import Collection, Entry, Event
 
 Json = dict[str, Any]
@@ -193,9 +193,9 @@ class _Served:
         return self.prefix + entry.tail
 
 
-def watcher(collection: Collection, wanted: Selector = EVERYTHING) -> watch.Watcher:
+def watcher(collection: Collection, wanted: Selector | None = None) -> watch.Watcher:
     view = watch.View(None, _Served(), Form(), "")  # type: ignore[arg-type]
-    return watch.Watcher(collection, view, "", wanted)
+    return watch.Watcher(collection, view, "", wanted or Selector())
 
 
 async def test_a_slow_client_is_cut_instead_of_buffered_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,8 +79,6 @@ class Selector(NamedTuple):
         return not self.requirements and not self.terms
 
 
-EVERYTHING = Selector()
-
 _TOKEN = re.compile(r"\s*(==|!=|[=!,()<>]|[^\s=!,()<>]+)")
 _OPERATORS = ("=", "==", "!=", "!", "<", ">", "(", ")")
 

@@ -25,11 +25,6 @@ def element(name: str, *children: object, **attributes: str) -> Html:
     return Html(f"<{name}{given}>{inner}</{name}>")
 
 
-def joined(parts: Iterable[Html]) -> Html:
-    """One below the other."""
-    return Html("\n".join(parts))
-
-
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = ()) -> Html:
     """A table that scrolls if it is too wide; the columns `numbers` are aligned to the right."""
     right = set(numbers)
