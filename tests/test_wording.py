@@ -127,17 +127,17 @@ def test_banned_names_are_recognized() -> None:
     assert _banned_names("told/words", "class Toldness: ...\ndef word(): ...\n") == []
 
 
-WITHOUT_SUBJECT = re.compile(r'"""(?:Those|That of|Of) ')
+WITHOUT_SUBJECT = re.compile(r'"""(?:Those|That of|Of|Whose|Whom) ')
 
 
 def _without_subject(text: str) -> list[str]:
-    """The public functions and classes of a module, and of its public classes, whose docstrings begin with `Of a pod ...`."""
+    """The functions and classes of a module, and of its classes, whose docstrings begin with `Of a pod ...`."""
     if not WITHOUT_SUBJECT.search(text):
         return []
     found, left = [], [*ast.parse(text).body]
     while left:
         node = left.pop()
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if WITHOUT_SUBJECT.match(f'"""{ast.get_docstring(node) or ""}'):
                 found.append(node.name)
             left += node.body if isinstance(node, ast.ClassDef) else ()
@@ -152,7 +152,7 @@ def test_docstrings_name_what_is_returned_not_only_of_what() -> None:
 
 def test_docstrings_without_their_subject_are_recognized() -> None:
     text = 'class A:\n    def one(self): """Those of a pod."""\n    def _two(self): """Of a pod."""\ndef three(): """Often."""\n'
-    assert _without_subject(text) == ["one"]
+    assert _without_subject(text) == ["_two", "one"]
 
 
 def test_no_folder_of_the_source_has_more_than_25_modules() -> None:

@@ -65,7 +65,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def _who(ones: Sequence[Excerpt]) -> str:
-    """Whose evidence it is: ranks if known, else pods."""
+    """The ranks that the evidence is about if known, else the pods."""
     ranks = [one.rank for one in ones if one.rank is not None]
     if ranks and len(ranks) == len(ones):
         return f"{', '.join(spans(ranks))}: "

@@ -61,7 +61,7 @@ class HuggingFace:
         self._commit = ""
 
     def files(self) -> list[RemoteFile]:
-        """Also settles the commit, which `fetch` then takes every file from."""
+        """The files of the repository. Also fixes the commit from which `fetch` takes them."""
         with self._explained():
             found: Any = HfApi(token=self._token).repo_info(self._repository, repo_type=self._role, files_metadata=True)
             self._commit = str(found.sha)

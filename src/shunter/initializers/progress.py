@@ -45,7 +45,7 @@ class Progress:
         self.print_line(f"{_files(self._files)}{size}{there}.")
 
     def advance(self, count: int) -> None:
-        """So many more bytes are there; negative for bytes that must be fetched again. Says so at most every 5 seconds."""
+        """Counts bytes that have arrived; negative for bytes that must be fetched again. Reports at most every 5 seconds."""
         with self._lock:
             self._fetched += count
             now = self._clock()

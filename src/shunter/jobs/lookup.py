@@ -83,7 +83,7 @@ async def find(
 
 
 def _named(requested: str, jobs: Sequence[tuple[Resource, Json]]) -> list[tuple[Resource, Json]]:
-    """Those of this name, and of the kind before it if there is one."""
+    """The jobs of this name, and of the kind before it if there is one."""
     kind, _, name = requested.rpartition("/")
     return [
         (resource, job)

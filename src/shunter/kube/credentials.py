@@ -1,4 +1,5 @@
-"""Who we are to an API server: nothing, a token, a token file, a password, a client certificate, or an exec plugin's answer."""
+"""The credentials for an API server: none, a token, a token file, a password, a client certificate, or an exec plugin's
+answer."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ class Exec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class User(msgspec.Struct, frozen=True, rename="kebab"):
-    """Who we are: `exec` before all else, then a token file, then a token or a password, with or without a client certificate.
-    `as` names whom to act as; data is base64, and wins over its file."""
+    """The credentials of a user: `exec` before all else, then a token file, then a token or a password, with or without a client
+    certificate. `as` names the user to impersonate; data is base64, and wins over its file."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""

@@ -48,7 +48,7 @@ def token_review(token: str, audiences: Sequence[str] = ()) -> Json:
 
 
 def reviewed_user(status: Json) -> User | None:
-    """Whom a TokenReview found; None for a token that is not good."""
+    """The user that a TokenReview found; None for an invalid token."""
     user = status.get("user") or {}
     if not status.get("authenticated") or not user.get("username"):
         return None
@@ -106,7 +106,7 @@ class Reviewer:
         self._decisions: ReviewCache[bool] = ReviewCache()
 
     async def user(self, token: str) -> User | None:
-        """Whose the token is; None for one that is not good. Raises ApiError."""
+        """The user of the token; None for an invalid one. Raises ApiError."""
         known = self._users.get(token)
         if known is not None:
             return known[0]

@@ -45,6 +45,7 @@ def earlier_names(name: str, first: str) -> set[str]:
 
 
 def _number(name: str, first: str) -> int:
-    """That of `train-3` for `train`; 0 if it is none of ours. Above 999 it is taken for a part of the name, such as a year."""
+    """The number of `train-3` for `train`; 0 if the name has none of ours. Above 999 it is taken for a part of the name, such as
+    a year."""
     numbered = re.fullmatch(rf"{re.escape(first)}-([2-9]|[1-9][0-9]{{1,2}})", name)
     return int(numbered[1]) if numbered else 0

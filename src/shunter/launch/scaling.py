@@ -166,7 +166,7 @@ async def _jobset(client: Client, job: Json) -> Json | None:
 
 
 async def _pods(client: Client, job: Json) -> list[str]:
-    """Those that have not ended."""
+    """The pods that have not ended."""
     try:
         found = (await client.list(PODS, job["metadata"]["namespace"], label_selector=pod_selector(job))).items
     except ApiError:

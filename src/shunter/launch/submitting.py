@@ -169,7 +169,7 @@ async def write(client: Client, resource: Resource, obj: Json, notify: Callable[
 
 
 async def _tidy_runtimes(client: Client, namespace: str, names: Collection[str], *, are_needed: bool) -> None:
-    """Who may not look for TrainingRuntimes has made none, and may run what needs none."""
+    """Does nothing for users who may not list TrainingRuntimes: they have created none."""
     try:
         await tidy_runtimes(client, namespace, names=names)
     except Forbidden:

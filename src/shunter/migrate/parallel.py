@@ -125,7 +125,7 @@ class _Worker:
         self._has_ended = False
 
     def results(self, known: Sequence[object]) -> list[Any] | None:
-        """Those of its items; None when one of them raised. EnvironmentProblem when it ended without a word."""
+        """The results of its items; None when one of them raised. EnvironmentProblem when it ended without a word."""
         with os.fdopen(self._pipe, "rb", closefd=False) as pipe:
             content = pipe.read()
         _, status = os.waitpid(self._pid, 0)

@@ -306,7 +306,7 @@ def _marked(counted: Mapping[str, int], failures: Iterable[RankFailure]) -> dict
 
 
 def _marks_of(new: Iterable[NewFailure]) -> dict[str, int]:
-    """Of what is found in one pod, where runs come in order."""
+    """The marks of what is found in one pod, where runs come in order."""
     return {_place(one.failure.pod_uid, one.failure.container): one.failure.restart + 1 for one in new}
 
 

@@ -215,7 +215,7 @@ def initial_list(collection: Collection, store: SimpleNamespace, cut: asyncio.Ev
     backend: Any = SimpleNamespace(collection=lambda served: collection, store=store)
     call: Any = SimpleNamespace(query={}, target=SimpleNamespace(namespace=""))
     served: Any = _Served()
-    asked = watch.Watch(since=0, initial=True, initial_end=True, bookmarks=True, seconds=60, selector=EVERYTHING)
+    asked = watch.Watch(since=0, initial=True, initial_end=True, bookmarks=True, seconds=60, selector=Selector())
     return watch.frames(backend, call, served, Form(), asked, asyncio.Event(), cut.set)
 
 
@@ -252,7 +252,7 @@ async def test_a_watch_that_cannot_show_an_event_is_cut_and_disturbs_nobody_else
 
     collection, cut = Collection("", "configmaps", 0), asyncio.Event()
     view = watch.View(None, Unshowable(), Form(), "")  # type: ignore[arg-type]
-    with watch.Watcher(collection, view, "", EVERYTHING) as one:
+    with watch.Watcher(collection, view, "", Selector()) as one:
         one.cut = cut.set
         for listener in collection.listeners:
             listener([event("a")])

@@ -31,8 +31,8 @@ from shunter.errors import ShunterError
 
 
 class Verbs(LazyGroup):
-    """Their errors end with FAILED: all other codes say what was found (`exit_codes`). Those of `diff` are kubectl's, where 1 is
-    a difference."""
+    """A group whose errors end with FAILED: all other codes say what was found (`exit_codes`). Those of `diff` are kubectl's,
+    where 1 is a difference."""
 
     table: ClassVar[Mapping[str, Entry]] = {
         "compare": Entry("shunter.cli.migrate.compare", "compare", "Compare a run of a v1 job with a run of its TrainJob."),

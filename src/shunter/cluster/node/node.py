@@ -183,7 +183,7 @@ class Node:
         return self._streamed(namespace, pod, uid).running_container(container)
 
     def forwarded_pod(self, namespace: str, pod: str, *, uid: str) -> ForwardedPod:
-        """Whose ports are forwarded. Raises StreamRefusedError."""
+        """The pod whose ports are forwarded. Raises StreamRefusedError."""
         return self._streamed(namespace, pod, uid).forwarded_pod()
 
     def _disk_shortage(self) -> str:
@@ -263,7 +263,7 @@ class Node:
             log.error("Pod %s: its worker failed", pod.title, exc_info=error)
 
     def _unfinished(self) -> Iterable[PodWorker]:
-        """Of pods that have names and a network. Many more may be there that have ended, until they are deleted."""
+        """The pods that have names and a network. Many more may exist that have ended, until they are deleted."""
         return (worker for worker in self._workers.values() if not worker.is_finished)
 
     # Names.
@@ -400,8 +400,8 @@ class Node:
 
 
 def _usual_interpreter(images: Images, level: Level) -> Interpreter | None:
-    """That of pods which name no image and add nothing to its environment; None where these cannot start warm, or images stand
-    for nothing unless they are named."""
+    """The interpreter of pods that name no image and add nothing to its environment; None where these cannot start warm, or
+    images stand for nothing unless they are named."""
     try:
         image = images.find("")
     except ImageError:

@@ -42,7 +42,7 @@ def warnings(policy: Json, kinds: list[TypedKind], params: TypedKind | None) -> 
 
 
 def _expressions(spec: Json) -> Iterator[tuple[str, str]]:
-    """Those that are checked, with their places: of validations only."""
+    """The expressions that are checked, with their places: those of validations only."""
     for index, validation in enumerate(spec.get("validations") or ()):
         for name in ("expression", "messageExpression"):
             if name == "expression" or validation.get(name):

@@ -76,7 +76,8 @@ def ranks_of(endings: Sequence[Ending]) -> tuple[int, ...]:
 
 
 def ranks_text(endings: Sequence[Ending]) -> str:
-    """Their ranks, as `ranks 0 and 2`; for containers without a rank, as a launcher's or a sidecar's, the first with its pod."""
+    """The ranks of containers, as `ranks 0 and 2`; for containers without a rank, as a launcher's or a sidecar's, the first with
+    its pod."""
     ranks = ranks_of(endings)
     if ranks:
         return rank_list(ranks)

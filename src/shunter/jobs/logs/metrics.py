@@ -271,7 +271,7 @@ def _name(text: str) -> str:
 
 
 def _plain_number(text: str | None) -> float | None:
-    """That of a text which may group its digits: `1,234.5`."""
+    """The number in a text that may group its digits: `1,234.5`."""
     return _number(text.replace(",", "")) if text else None
 
 

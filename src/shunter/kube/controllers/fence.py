@@ -47,5 +47,5 @@ class FencedTransport(InnerTransport):
 
 
 def _namespace(path: str) -> str:
-    """Of a request's object; empty for those of the cluster."""
+    """The namespace of a request's object; empty for cluster-scoped ones."""
     return path.partition("/namespaces/")[2].partition("/")[0]

@@ -38,7 +38,7 @@ class CheckpointLocation(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Whose place it is: a job's name, another one's for a job that resumed that."""
+        """The name of the job whose location it is; for a job that resumed another, the other's."""
         return posixpath.basename(self.path)
 
     @property

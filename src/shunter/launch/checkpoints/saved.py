@@ -166,8 +166,8 @@ def _raise(error: OSError) -> None:
 
 
 def _files(directory: Path) -> list[StoredFile]:
-    """Those of one checkpoint, and the directory itself, which is there before them; none of what is gone meanwhile: programs
-    remove old checkpoints."""
+    """The files of one checkpoint, and the directory itself, which exists before them; nothing of what was deleted meanwhile:
+    programs remove old checkpoints."""
     names = [Path(place, name) for place, _, below in os.walk(directory, onerror=_raise) for name in below]
     try:
         stats = [(path.relative_to(directory.parent), path.stat()) for path in names or [directory]]

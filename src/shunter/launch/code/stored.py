@@ -103,6 +103,6 @@ async def _add_owners(client: Client, namespace: str, name: str, owners: Sequenc
 
 
 async def _labelled(client: Client, resource: Resource, namespace: str, selector: str) -> list[ObjectMeta]:
-    """Of the objects with such labels; no more, as ConfigMaps of code are large."""
+    """The metadata of objects with such labels; no more, as ConfigMaps of code are large."""
     page = await client.list(resource, namespace, view=MetadataOnly, label_selector=selector)
     return [item.metadata for item in page.items]

@@ -89,7 +89,8 @@ def with_restarts(runtime: Json, restarts: int) -> Json:
 
 
 def _pod_failure_policy(pod: Json) -> Json:
-    """Of a Job with these pods. The exit codes of sidecars say nothing: a Go program that crashes ends with 2."""
+    """The failure policy of a Job with these pods. The exit codes of sidecars say nothing: a Go program that crashes ends with
+    2."""
     names = [container["name"] for container in pod["containers"]]
     code = {"containerName": NODE if NODE in names else names[0], "operator": "In", "values": [WRONG_INPUT]}
     disruption = {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}

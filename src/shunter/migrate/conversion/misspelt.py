@@ -70,7 +70,7 @@ def of_templates(source: SourceObject) -> Iterator[Finding]:
 
 
 def _newer(source: SourceObject) -> Iterator[Finding]:
-    """Of fields that came after v1, in jobs that no API server has seen."""
+    """The findings about fields that came after v1, in jobs that no API server has seen."""
     if source.metadata.get("uid"):
         return
     spec = source.value.get("spec")

@@ -118,7 +118,7 @@ def _position_text(position: Position | None) -> str:
 
 
 def _requeue_text(workload: Json, now: datetime) -> str:
-    """That the job was evicted and requeued, and when it is considered again."""
+    """A sentence: the job was evicted and requeued, and when it is considered again."""
     text = ""
     if _is_true(workload, "Evicted") and (why := _message(workload, "Preempted") or _message(workload, "Evicted")):
         text += f". It was requeued: {why}"

@@ -181,7 +181,7 @@ class TrainerAdmission:
         return Facts(await self._missing_priority_classes(priority_classes(job, runtime)), missing_fields)
 
     async def _missing_priority_classes(self, names: Iterable[str]) -> dict[str, str]:
-        """Those that the server does not have, and what it said."""
+        """The PriorityClasses that the server does not have, with its message."""
         missing = {}
         for name in dict.fromkeys(names):
             try:

@@ -39,7 +39,7 @@ def with_failures(job: TrainJob, jobset: LiveJobSet | None, failed_pods: Sequenc
 
 
 def _failed_before(ended: datetime | None, pods: Sequence[Pod]) -> list[Pod]:
-    """Those that failed in a second before this one."""
+    """The pods that failed in a second before this one."""
     if ended is None:
         return []
     moment = ended - timedelta(seconds=1)

@@ -74,7 +74,7 @@ def index(child: Child) -> int:
 
 
 def _by_role(children: tuple[Child, ...]) -> Mapping[str, Sequence[Child]]:
-    """Those with an index, by role and index. Several rules ask for them in one look at a job of thousands."""
+    """The objects with an index, by role and index. Several rules ask for them in one look at a job of thousands."""
     numbered: dict[str, list[tuple[int, Child]]] = defaultdict(list)
     for child in children:
         if (place := index_of(child.metadata.labels)) is not None:

@@ -109,7 +109,7 @@ class RefreshedView:
         return self._own_shown(free) if free and all((name, "") in self._refused for name in free) else ()
 
     def _own_shown(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Of the namespaces of the options, those in which at least one of these watches was not refused."""
+        """The namespaces of the options in which at least one of these watches was not refused."""
         names = [*names]
         return tuple(each for each in self._own if any((name, each) not in self._refused for name in names))
 

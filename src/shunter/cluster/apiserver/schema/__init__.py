@@ -84,7 +84,7 @@ class StructuralSchema:
         return tuple(node.source.get("properties") or ()) if node is not None else ()
 
     def default(self, obj: Json, old: Json | None = None) -> None:
-        """Also replaces nulls where the schema has a default and does not allow null."""
+        """Fills in defaults. Also replaces nulls where the schema has a default and does not allow null."""
         prune.default(self._root, obj, old or {})
 
     def validate(self, obj: Json, old: Json | None) -> list[FieldError]:

@@ -194,12 +194,12 @@ def _whole(value: Any) -> int:
 
 
 def _sum(value: Any, other: Any, sign: int) -> Json:
-    """Of two quantities, or of one and a whole number."""
+    """The sum of two quantities, or of one and a whole number."""
     return _of_amount(_amount(value) + sign * (other if isinstance(other, int) else _amount(other)))
 
 
 def _compared(value: Any, other: Any) -> int:
-    """Of two quantities or versions: -1, 0 or 1."""
+    """How two quantities or versions compare: -1, 0 or 1."""
     one: Any
     two: Any
     if isinstance(value, Mapping) and _VERSION in value:
@@ -330,7 +330,7 @@ def _url_part(part: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _prefix(faults: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """Of a name's start, which may end in a dash."""
+    """The errors of a name's prefix, which may end in a dash."""
     return lambda value: faults(value[:-1] + "a" if value.endswith("-") else value)
 
 

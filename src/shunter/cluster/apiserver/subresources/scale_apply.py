@@ -25,7 +25,7 @@ _REPLICAS = fields_at(("spec", "replicas"))
 
 @lru_cache(maxsize=1)
 def _fields() -> FieldTree:
-    """Of a Scale, compiled when the first is applied."""
+    """The fields of a Scale, compiled when the first is applied."""
     return compile_fields(definitions()["io.k8s.api.autoscaling.v1.Scale"], definitions())
 
 
@@ -59,7 +59,7 @@ def apply_scale(served: ServedKind, paths: ScalePaths, live: Json, applied: Json
 
 
 def _entries_of_scale(entries: Entries, replicas: FieldSet) -> Entries:
-    """Those of an object that own its replicas, as entries of its Scale."""
+    """The entries of an object that own its replicas, as entries of its Scale."""
     result: Entries = {}
     for entry in entries.values():
         if intersection(entry.fields, replicas):

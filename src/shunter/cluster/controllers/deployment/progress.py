@@ -135,7 +135,7 @@ def _has_progressed(before: DeploymentStatus, status: DeploymentStatus) -> bool:
 
 
 def _replica_failure(versions: Versions) -> Condition | None:
-    """Of the new ReplicaSet, else of any."""
+    """The condition ReplicaFailure of the new ReplicaSet, else of any."""
     ordered = ([versions.new] if versions.new is not None else []) + [*versions.old]
     found = (one.status.condition(REPLICA_FAILURE) for one in ordered)
     return next((condition for condition in found if condition is not None), None)

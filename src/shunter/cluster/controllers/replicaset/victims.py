@@ -51,6 +51,6 @@ def _deletion_cost(pod: Pod) -> int:
 
 
 def _magnitude(since: datetime | None, now: datetime) -> int:
-    """Of an age in nanoseconds, to the base of two."""
+    """The binary logarithm of an age in nanoseconds."""
     seconds = (now - since).total_seconds() if since else 0
     return floor(log2(seconds * 1e9)) if seconds > 0 else -1

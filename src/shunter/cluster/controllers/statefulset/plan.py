@@ -220,7 +220,7 @@ def _outdated(stateful_set: StatefulSet, by_number: Mapping[int, Pod], found: Re
 
 
 def _first_unavailable(stateful_set: StatefulSet, by_number: Mapping[int, Pod], now: datetime) -> Pod | None:
-    """Of the pods that there should be, then of those beyond, the first that is not available."""
+    """The first pod that is not available, among the pods that there should be, then among the others."""
     desired = ordinals(stateful_set)
     if any(number not in by_number for number in desired):
         return None

@@ -27,7 +27,7 @@ _LOCAL = ("localhost", LOOPBACK)
 
 
 class Directory(NamedTuple):
-    """Who is who in one namespace: what the names in a pod's settings are looked up in."""
+    """The names of one namespace: what the names in a pod's settings are looked up in."""
 
     namespace: str
     services: Mapping[str, str]

@@ -149,7 +149,7 @@ def _container_status(spec: Json, container: Json, containers: Containers) -> Js
 
 
 def _ephemeral_status(spec: Json, container: Json, containers: Containers) -> Json:
-    """Such a container is never ready, and has not `started`: it has no probes."""
+    """The status of an ephemeral container, which is never ready and never `started`: it has no probes."""
     status = _container_status(spec, container, containers)
     return {name: value for name, value in status.items() if name != "started"} | {"ready": False}
 

@@ -181,7 +181,7 @@ class PodWorker:
         return RunningContainer(directory, self._containers.spec(container))
 
     def forwarded_pod(self) -> ForwardedPod:
-        """Whose ports are forwarded. Raises StreamRefusedError with kubelet's words."""
+        """The pod whose ports are forwarded. Raises StreamRefusedError with kubelet's words."""
         metadata, runtime = self._pod.metadata, self._node_services.dependencies.runtime
         if not any(state.is_running for state in self._containers.states.values()):
             raise StreamRefusedError(500, f'pod not found ("{metadata.name}_{metadata.namespace}")')

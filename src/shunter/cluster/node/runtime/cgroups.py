@@ -56,10 +56,10 @@ class NoCgroups:
         return Group()
 
     def remove(self, name: str) -> None:
-        """There is nothing."""
+        """Does nothing: there are no cgroups."""
 
     def remove_all(self) -> None:
-        """There is nothing."""
+        """Does nothing: there are no cgroups."""
 
 
 class CgroupsV1:

@@ -46,7 +46,7 @@ class CommentPlacement:
 
     @staticmethod
     def _add(here: FieldComments, more: FieldComments) -> None:
-        """Of a second role's comments only those are added that the first has not."""
+        """Adds comments of a second role that the first does not have."""
         here.before += [line for line in more.before if (line and line not in here.before) or not here.comments()]
         here.inside += [line for line in more.inside if line not in here.inside]
         here.after += [line for line in more.after if line not in here.after or not line]

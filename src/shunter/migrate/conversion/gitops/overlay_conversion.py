@@ -263,7 +263,7 @@ class OverlayConversion:
         self._change(each, text)
 
     def _aim_replacements(self, each: Kustomization) -> None:
-        """Those of v1 jobs, at the TrainJobs; whether they do the same there is compared with all else."""
+        """Aims replacements of v1 jobs at the TrainJobs; whether they do the same there is compared with all else."""
         if not names_v1_kind(each.value.get("replacements")):
             return
         place = self._place(each)

@@ -13,7 +13,7 @@ OVERLAY_RUNTIMES_FILE = "trainjob-runtimes.yaml"
 
 
 def bases_first(found: list[Kustomization]) -> list[Kustomization]:
-    """So that a base's own patches are there when those of its overlays are made."""
+    """Bases before their overlays, so that a base's own patches exist when those of its overlays are made."""
     by_directory = {each.directory.resolve(): each for each in found}
     ordered: dict[Path, Kustomization] = {}
 

@@ -143,7 +143,7 @@ class Kustomization(msgspec.Struct, frozen=True, dict=True):
         return Patch(field, index, file, _is_for_v1(target, documents or ()), target, documents or (), documents is None)
 
     def _documents(self, file: Path) -> tuple[Document, ...] | None:
-        """Of a patch's file, which need not be among the files of the input; None when it cannot be read."""
+        """The documents of a patch's file, which need not be among the files of the input; None when it cannot be read."""
         known = self.files.get(os.path.realpath(file))
         if known is not None:
             return known.documents

@@ -122,7 +122,7 @@ def findings_of(source: SourceObject) -> tuple[Finding, ...]:
 
 
 def _missing(source: SourceObject) -> Iterator[Finding]:
-    """Of what has the metadata or spec of an object: values of a chart may have a kind as well."""
+    """What an object lacks that has the metadata or spec of one: values of a chart may have a kind as well."""
     value = source.value
     if not any(isinstance(value.get(field), dict) for field in ("metadata", "spec")):
         return
@@ -133,7 +133,7 @@ def _missing(source: SourceObject) -> Iterator[Finding]:
 
 
 def _remedy(topic: Topic, source: SourceObject) -> str:
-    """That of a kind that is nearly one; empty where the topic's own does."""
+    """The remedy for a kind that is nearly one; empty where the topic's own does."""
     close = nearest(source.kind, _V1, cutoff=_CLOSE) if topic is NO_SUCH_KIND else []
     return f"{did_you_mean(close)} {topic.remedy}" if close else ""
 

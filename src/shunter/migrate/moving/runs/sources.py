@@ -27,7 +27,7 @@ def with_metrics_of(run: Run, source: str, *, extra: Sequence[MetricPattern] = (
 
 
 def _log_series(path: Path, extra: Sequence[MetricPattern]) -> tuple[Series, ...]:
-    """Those in a log file of any size, which is read line by line as the logs of pods are: at newlines alone."""
+    """The series in a log file of any size, which is read line by line as the logs of pods are: at newlines alone."""
     try:
         with path.open(errors="replace", newline="\n") as lines:
             return log_report(lines, pod=str(path), rank=None, extra=extra).series

@@ -72,7 +72,7 @@ def pod_affinity_errors(affinity: Json, field: str) -> list[FieldError]:
 def _preference_errors(
     affinity: Json, field: str, part: str, term_errors: Callable[[Json, str], list[FieldError]]
 ) -> list[FieldError]:
-    """Of the terms with a weight, which stand at `part` of each."""
+    """The errors of terms with a weight, which are at `part` of each."""
     errors: list[FieldError] = []
     for index, preference in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution", ())):
         here = f"{field}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
@@ -119,7 +119,7 @@ def _node_term_errors(term: Json, field: str) -> list[FieldError]:
 
 
 def _node_field_errors(requirement: Json, field: str) -> list[FieldError]:
-    """Of the fields of a node only its name can be asked for, and one at a time."""
+    """The errors of requirements on fields of a node: only its name can be required, one at a time."""
     key, operator, values = requirement.get("key", ""), requirement.get("operator", ""), requirement.get("values", [])
     errors: list[FieldError] = []
     if operator not in ("In", "NotIn"):

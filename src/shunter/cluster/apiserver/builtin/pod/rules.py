@@ -295,7 +295,7 @@ def _name_list_errors(gates: list[Json], field: str) -> list[FieldError]:
 
 
 def _hostname_errors(spec: Json, field: str) -> list[FieldError]:
-    """Of the name that a pod is given instead of its own."""
+    """The errors of the host name that a pod is given instead of its own."""
     name, here = spec.get("hostnameOverride"), f"{field}.hostnameOverride"
     if name is None:
         return []

@@ -19,8 +19,8 @@ _NOT_AT_THE_END = ("/..", "/.")
 
 
 def ingress_errors(ingress: Json, old: Json | None) -> list[FieldError]:
-    """There has to be a default backend or a rule. Only on create must the annotation `kubernetes.io/ingress.class`, if set,
-    agree with `ingressClassName`."""
+    """The errors of an Ingress. It must have a default backend or a rule. Only on create must the annotation
+    `kubernetes.io/ingress.class`, if set, agree with `ingressClassName`."""
     spec = ingress["spec"]
     rules, backend, name = spec.get("rules") or (), spec.get("defaultBackend"), spec.get("ingressClassName")
     errors = _backend_errors(backend, "spec.defaultBackend") if backend is not None else []

@@ -160,7 +160,7 @@ def _number(operand: Operand, otherwise: int) -> int:
 
 
 def _new_list(factor: float, size: Range) -> Cost:
-    """Of a call that makes a list of this size."""
+    """The cost of a call that makes a list of this size."""
     return size.by(factor) + ONE + _LIST, size
 
 

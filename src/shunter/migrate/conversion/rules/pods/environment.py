@@ -118,7 +118,8 @@ def _leave_unread(group: Group, training: Json) -> None:
 
 
 def _read(variables: list[Json], container: Json) -> list[Json]:
-    """Those that something in the container may read or that stand over one of the user's, and those of which they are made."""
+    """The variables that something in the container may read or that override one of the user's, and those of which they are
+    made."""
     given = {variable.get("name") for variable in container.get("env") or ()}
     not_read = unread(container, {variable["name"] for variable in variables} - given)
     kept: list[Json] = []
@@ -180,7 +181,7 @@ def _account(draft: Draft, group: Group, place: Path, kept: list[tuple[int, Json
 def _user_variables(
     draft: Draft, group: Group, place: Path, container: Json, own: list[Json], *, is_overridden: bool
 ) -> list[tuple[int, Json]]:
-    """Those that stay, each with its place in the source; the others are reported."""
+    """The variables that stay, each with its place in the source; the others are reported."""
     given: list[Json] = container.get("env") or []
     last = {variable.get("name"): index for index, variable in enumerate(given)}
     v1 = draft.framework.environment(draft.job, group.roles[0])(0) if is_overridden else []

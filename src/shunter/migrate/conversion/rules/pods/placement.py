@@ -136,7 +136,7 @@ def _counterpart(draft: Draft, key: str, values: list[str], *, has_job: bool) ->
 
 
 def _new_name(draft: Draft, name: str) -> str:
-    """That of the TrainJob that the v1 job becomes; of a job that is not in the input, its own."""
+    """The name of the TrainJob that the v1 job becomes; of a job that is not in the input, its own."""
     if name == draft.job.name:
         return draft.name
     kinds = draft.context.kinds_called(draft.source.namespace, name)

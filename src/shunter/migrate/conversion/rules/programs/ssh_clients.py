@@ -159,7 +159,7 @@ def _written(start: Start) -> list[str]:
 
 
 def _kept(text: str) -> Iterator[_Client]:
-    """Those that a variable holds, once for each command that begins with it."""
+    """The commands that a variable holds, once for each command that begins with it."""
     held = [(name, value, found) for name, value in _assigned(text) if (found := _KEPT.fullmatch(value.literal or ""))]
     if not held:
         return
