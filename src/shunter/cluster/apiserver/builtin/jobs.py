@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from shunter.api.batch import JOB_NAME_LABELS, JOB_UID_LABELS
 from shunter.api.meta import Json
-from shunter.api.names import label_faults, label_value_faults
+from shunter.api.names import label_value_faults
 from shunter.api.resources import CRON_JOBS, JOBS
 from shunter.cluster.apiserver.builtin.job.rules import cron_job_errors, job_errors
 from shunter.cluster.apiserver.builtin.job.status_rules import job_status_errors
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
-from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
+from shunter.cluster.apiserver.builtin.pod.warnings import is_changed, name_warnings, pod_spec_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
 from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField
 
@@ -46,6 +46,7 @@ def kinds() -> list[Kind]:
             has_status=True,
             default=_default_cron_job,
             validate=cron_job_errors,
+            warnings=_cron_job_warnings,
         ),
     ]
 
@@ -106,13 +107,16 @@ def _default_cron_job(cron_job: Json) -> None:
 
 
 def _warnings(job: Json, old: Json | None, objects: Objects) -> list[str]:
-    found = label_faults(job["metadata"]["name"]) if old is None else []
-    warnings = []
-    if found:
-        where = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior"
-        warnings.append(f"{where}; a DNS label is recommended: [{' '.join(found)}]")
-    spec = job["spec"]
+    return name_warnings(job, old) + (_spec_warnings(job["spec"], "spec") if is_changed(job, old) else [])
+
+
+def _cron_job_warnings(cron_job: Json, old: Json | None, objects: Objects) -> list[str]:
+    about = _spec_warnings(cron_job["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec") if is_changed(cron_job, old) else []
+    return name_warnings(cron_job, old) + about
+
+
+def _spec_warnings(spec: Json, field: str) -> list[str]:
     completions, parallelism = spec.get("completions", 0), spec.get("parallelism", 0)
-    if spec["completionMode"] == "Indexed" and completions > 100_000 and parallelism > 10_000:
-        warnings.append(_TOO_MANY_INDEXES)
-    return warnings + template_warnings(job, old, objects)
+    is_large = spec.get("completionMode") == "Indexed" and completions > 100_000 and parallelism > 10_000
+    found = pod_spec_warnings(spec["template"]["spec"], f"{field}.template.spec")
+    return [_TOO_MANY_INDEXES, *found] if is_large else found

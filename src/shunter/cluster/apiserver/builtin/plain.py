@@ -31,6 +31,7 @@ from shunter.cluster.apiserver.builtin.rules.nodes import (
     lease_errors,
     node_errors,
     node_status_errors,
+    node_warnings,
     prepare_lease,
     runtime_class_errors,
 )
@@ -56,6 +57,7 @@ def kinds() -> list[Kind]:
             stored_fields={"spec.unschedulable": StoredField(("spec.unschedulable",), "false")},
             default=default_node,
             validate=node_errors,
+            warnings=node_warnings,
             validate_status=node_status_errors,
             **_UNCOUNTED,
         ),
@@ -230,7 +232,8 @@ def _csi_driver_warnings(driver: Json, old: Json | None, objects: Objects) -> li
 
 
 def _prepare_csi_driver(driver: Json, old: Json | None) -> None:
-    """Its generation counts changes only."""
+    """Its generation counts changes only. A field of the feature VolumeLimitScaling, which is off, is dropped."""
+    driver["spec"].pop("preventPodSchedulingIfMissing", None)
     if old is not None and driver["spec"] != old["spec"]:
         driver["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 

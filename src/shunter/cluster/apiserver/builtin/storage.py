@@ -108,6 +108,9 @@ def _admit_volume(volume: Json, old: Json | None, objects: Objects) -> None:
 
 
 def _prepare_claim(claim: Json, old: Json | None) -> None:
+    """A data source in another namespace is dropped: the feature CrossNamespaceVolumeDataSource is off."""
+    if (claim["spec"].get("dataSourceRef") or {}).get("namespace"):
+        del claim["spec"]["dataSourceRef"]
     if old is None:
         claim["status"] = {"phase": "Pending"}
 

@@ -12,7 +12,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_faults
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
-from shunter.cluster.apiserver.builtin.pod.warnings import template_warnings
+from shunter.cluster.apiserver.builtin.pod.warnings import named_template_warnings, pod_template_warnings, template_warnings
 from shunter.cluster.apiserver.builtin.rules.workload_status import (
     daemon_set_status_errors,
     deployment_status_errors,
@@ -50,6 +50,7 @@ def kinds() -> list[Kind]:
             stored_fields={"status.replicas": StoredField(("status.replicas",), "0")},
             default=_default_replication_controller,
             validate=replication_controller_errors,
+            warnings=named_template_warnings,
             validate_status=replica_set_status_errors,
         ),
         typed(
@@ -57,6 +58,7 @@ def kinds() -> list[Kind]:
             returns_deleted=True,
             default=_default_pod_template,
             validate=pod_template_errors,
+            warnings=pod_template_warnings,
         ),
         typed(
             Resource("apps", "v1", "ControllerRevision", "controllerrevisions"),
@@ -89,6 +91,7 @@ def kinds() -> list[Kind]:
             "rs",
             default=_default_replica_set,
             validate=replica_set_errors,
+            warnings=named_template_warnings,
             validate_status=replica_set_status_errors,
             scale=WORKLOAD_SCALE,
         ),
@@ -208,6 +211,7 @@ def _default_stateful_set(stateful_set: Json) -> None:
     if "type" not in strategy:
         strategy["type"] = "RollingUpdate"
         strategy.setdefault("rollingUpdate", {})
+    strategy.get("rollingUpdate", {}).pop("maxUnavailable", None)  # the feature MaxUnavailableStatefulSet is off
     if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})

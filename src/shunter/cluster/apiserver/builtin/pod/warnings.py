@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
+from shunter.api.names import label_faults
 from shunter.cluster.apiserver.kinds import Objects
 
 _BYTES = ("memory", "ephemeral-storage")
@@ -25,6 +26,7 @@ def pod_spec_warnings(spec: Json, field: str) -> list[str]:
     """`field` is the path of the spec, e.g. `spec.template.spec`."""
     found: list[str] = []
     found += _dead_volumes(spec.get("volumes") or (), f"{field}.volumes")
+    found += _empty_projections(spec.get("volumes") or ())
     found += _spreads_of_none(spec.get("topologySpreadConstraints") or (), f"{field}.topologySpreadConstraints")
     found += _repeated(spec.get("hostAliases"), f"{field}.hostAliases", "ip")
     found += _repeated(spec.get("imagePullSecrets"), f"{field}.imagePullSecrets", "name")
@@ -48,6 +50,13 @@ def _dead_volumes(volumes: Sequence[Json], field: str) -> Iterator[str]:
                 yield f"{field}[{index}].{kind}: {since}"
 
 
+def _empty_projections(volumes: Sequence[Json]) -> Iterator[str]:
+    for volume in volumes:
+        for source in volume.get("projected", {}).get("sources") or ():
+            if not source:
+                yield f'volume "{volume["name"]}" (Projected) has no sources provided'
+
+
 def _spreads_of_none(constraints: Sequence[Json], field: str) -> Iterator[str]:
     for index, constraint in enumerate(constraints):
         if "labelSelector" not in constraint:
@@ -56,9 +65,29 @@ def _spreads_of_none(constraints: Sequence[Json], field: str) -> Iterator[str]:
 
 def template_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
     """The warnings about `spec.template`, when the object is new or its spec has changed."""
-    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
-        return []
-    return pod_spec_warnings(obj["spec"]["template"]["spec"], "spec.template.spec")
+    return pod_spec_warnings(obj["spec"]["template"]["spec"], "spec.template.spec") if is_changed(obj, old) else []
+
+
+def pod_template_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
+    """The warnings about a PodTemplate, when it is new or its template has changed."""
+    return pod_spec_warnings(obj["template"]["spec"], "template.spec") if is_changed(obj, old) else []
+
+
+def named_template_warnings(obj: Json, old: Json | None, objects: Objects) -> list[str]:
+    """The warnings about `spec.template`, and about a name with which no pod has a good one."""
+    return name_warnings(obj, old) + template_warnings(obj, old, objects)
+
+
+def name_warnings(obj: Json, old: Json | None) -> list[str]:
+    """The warning about the name of a new object, if it is no DNS label: those of its pods begin with it."""
+    found = label_faults(obj["metadata"]["name"]) if old is None else []
+    where = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior"
+    return [f"{where}; a DNS label is recommended: [{' '.join(found)}]"] if found else []
+
+
+def is_changed(obj: Json, old: Json | None) -> bool:
+    """Whether the object is new or its spec has changed."""
+    return old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
 
 
 def _containers(spec: Json, field: str) -> Iterator[tuple[Json, str]]:

@@ -106,4 +106,8 @@ def _token_errors(spec: Json) -> list[FieldError]:
             errors.append(invalid(f"{here}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes"))
         if seconds is not None and seconds > _LONGEST_TOKEN:
             errors.append(invalid(f"{here}.expirationSeconds", seconds, "may not specify a duration larger than 2^32 seconds"))
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        errors.append(invalid("spec.serviceAccountTokenInSecrets", in_secrets, detail))
     return errors

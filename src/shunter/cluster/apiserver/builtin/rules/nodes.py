@@ -12,6 +12,7 @@ from shunter.api.names import label_faults, label_key_faults, label_value_faults
 from shunter.cluster.apiserver.builtin.pod.rules import toleration_errors
 from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors
 from shunter.cluster.apiserver.field_rules import changed, faults, label_errors, negative, unsupported
+from shunter.cluster.apiserver.kinds import Objects
 
 _EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 _NO_GATES = ("preferredHolder", "strategy")
@@ -20,8 +21,9 @@ _NO_GATES = ("preferredHolder", "strategy")
 
 def default_node(node: Json) -> None:
     """In place: `podCIDRs` becomes `podCIDR` alone where it does not begin with that, an absent `podCIDR` its first; an absent
-    `status.allocatable` the capacity."""
+    `status.allocatable` the capacity. `configSource`, which no kubelet reads any more, is dropped."""
     spec = node["spec"]
+    spec.pop("configSource", None)
     first, blocks = spec.get("podCIDR"), spec.get("podCIDRs") or []
     if first and blocks[:1] != [first]:
         spec["podCIDRs"] = [first]
@@ -30,6 +32,11 @@ def default_node(node: Json) -> None:
     status = node.get("status") or {}
     if status.get("capacity") and "allocatable" not in status:
         status["allocatable"] = dict(status["capacity"])
+
+
+def node_warnings(node: Json, old: Json | None, objects: Objects) -> list[str]:
+    """About a field that is there for old clients."""
+    return ["spec.externalID: this field is deprecated, and is unused by Kubernetes"] if node["spec"].get("externalID") else []
 
 
 def node_errors(node: Json, old: Json | None) -> list[FieldError]:
