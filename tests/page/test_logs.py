@@ -159,7 +159,7 @@ async def test_the_last_lines_of_a_log_that_is_followed_are_not_skipped_and_it_i
     found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery(follow=True))]
     assert (sum(len(frame.lines) for frame in found), sum(frame.skipped for frame in found)) == (5_000, 0)
     notes = [note for frame in found for note in frame.notes]
-    assert notes == ["Of longer logs the last 5,000 lines are shown; search and download have all."]
+    assert notes == ["Of longer logs the last 5,000 lines are shown; search and download have all that is kept."]
 
 
 async def test_lines_that_come_later_are_not_said_to_be_the_last() -> None:

@@ -271,7 +271,8 @@ class _Reading:
                     if (waits or number <= (tail or 0)) and self._buffer.is_full:
                         await self._has_room()
                     if number == tail and _was_written_by(line, begun):
-                        self._notes.append(f"Of longer logs the last {tail:,} lines are shown; search and download have all.")
+                        shown = f"Of longer logs the last {tail:,} lines are shown"
+                        self._notes.append(f"{shown}; search and download have all that is kept.")
                     self._buffer.add(one.source, line)
                     self._changed.set()
                     if number % _PAUSE_LINES == 0:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from e2e.embedded_cluster import EmbeddedCluster
 from e2e.running_cluster import eventually
@@ -396,6 +396,21 @@ def test_a_connection_that_says_nothing_any_more_is_not_live(look: Look) -> None
         tab.page.clock.fast_forward(seconds * 1000)
         expect(tab.page.locator(".live")).to_have_text("reconnecting")
         expect(tab.page.get_by_text("No connection to the server of this page.")).to_be_visible()
+
+
+def test_a_page_that_loads_slowly_says_so_until_it_is_there(look: Look) -> None:
+    """At 50 kbit/s there was an empty page for 15 seconds."""
+    page = look().page
+    held: list[Route] = []
+    is_slow = True
+    page.route("**/assets/js/app.js", lambda route: held.append(route) if is_slow else route.continue_())
+    page.reload(wait_until="commit")
+    expect(page.get_by_text("Loading the page.")).to_be_visible()
+    is_slow = False
+    for route in held:
+        route.continue_()
+    expect(page.locator("tr.row").first).to_be_visible()
+    expect(page.get_by_text("Loading the page.")).to_have_count(0)
 
 
 def test_a_window_that_was_hidden_for_a_moment_holds_no_stream_when_it_is_hidden_again(

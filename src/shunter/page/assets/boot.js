@@ -11,6 +11,14 @@
     setTimeout(() => location.reload(), 100 * 2 ** loads);
   };
   addEventListener("error", (event) => (event.target instanceof HTMLLinkElement || event.target instanceof HTMLScriptElement) && again(), true);
+  // On a slow network modules take longer than a second; the page itself removes this.
+  addEventListener("DOMContentLoaded", () => {
+    const app = document.getElementById("app");
+    const loading = document.createElement("p");
+    loading.className = "loading";
+    loading.role = "status";
+    setTimeout(() => app.childElementCount === 1 && (app.append(loading), (loading.textContent = "Loading the page.")), 1000);
+  });
   addEventListener("DOMContentLoaded", () => import("/assets/js/app.js").catch((error) => (again(), Promise.reject(error))));
   addEventListener("load", () => isDone || sessionStorage.removeItem(KEY));
 }

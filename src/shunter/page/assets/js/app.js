@@ -163,4 +163,5 @@ function titleOf(route) {
   return `${PLACES.find(([, , views]) => views.includes(route.view))?.[1] ?? "Shunter"} - Shunter`;
 }
 
+document.querySelector(".loading")?.remove(); // of boot.js
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
