@@ -119,7 +119,11 @@ def test_a_number_that_the_runtime_gave_is_written_into_the_job() -> None:
 
 
 REFUSED = {
-    "no nodes": (trainjob(), 0, "--nodes 0 of TrainJob n/j: it must be 1 or more"),
+    "no nodes": (
+        trainjob(),
+        0,
+        "--nodes 0 of TrainJob n/j: it must be 1 or more",
+    ),
     "a job that has ended": (
         trainjob(status={"conditions": [{"type": "Complete", "status": "True"}]}),
         3,
@@ -309,3 +313,10 @@ def test_refused_of_a_pytorchjob_is(elastic: Json | None, nodes: int, sentence: 
 def test_a_master_alone_is_no_elastic_job() -> None:
     with pytest.raises(InputError, match="it needs a Worker in addition to its Master"):
         worker_count(pytorchjob(elastic={"minReplicas": 1, "maxReplicas": 4}, master=True), 1)
+
+
+def test_the_command_that_stops_a_job_is_named_for_no_nodes() -> None:
+    with pytest.raises(InputError) as refusal:
+        require_scalable(trainjob(), 0)
+    command = """kubectl patch trainjob j -n n --type=merge -p '{"spec":{"suspend":true}}'"""
+    assert refusal.value.remedy == f"Stop it: {command}, or shunter delete."

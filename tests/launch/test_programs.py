@@ -14,7 +14,7 @@ import pytest
 
 from shunter.errors import InputError
 from shunter.launch.options import Program
-from shunter.launch.programs import code_of, idle_reason, program_of
+from shunter.launch.programs import code_of, dropped_path, idle_reason, program_of
 
 NOBODY = 65534
 
@@ -188,3 +188,21 @@ def test_a_script_that_this_python_cannot_read_is_known(source: bytes, why: str)
     reason = idle_reason(source)
     assert reason.startswith(f"is not a valid Python 3.{sys.version_info.minor} program: ")
     assert why in reason
+
+
+@pytest.mark.parametrize(
+    ("shell", "given", "expected"),
+    [
+        pytest.param(
+            {"PYTHONPATH": "ROOT/src:ROOT:/usr/lib/x::ROOT/a/b"}, [], "/workspace/code/src:/workspace/code/a/b", id="below"
+        ),
+        pytest.param({"PYTHONPATH": "/usr/lib/x:ROOT"}, [], "", id="elsewhere, and where it starts"),
+        pytest.param({"PYTHONPATH": "ROOT/src"}, [{"name": "PYTHONPATH", "value": "lib"}], "", id="the job has its own"),
+        pytest.param({}, [], "", id="none"),
+    ],
+)
+def test_a_python_path_of_the_shell_that_the_program_may_need_is_named(
+    tmp_path: Path, shell: dict[str, str], given: list[dict[str, str]], expected: str
+) -> None:
+    """`PYTHONPATH=src shunter run train.py` failed with advice to change the image."""
+    assert dropped_path(tmp_path, {name: text.replace("ROOT", str(tmp_path)) for name, text in shell.items()}, given) == expected

@@ -23,6 +23,7 @@ from shunter.jobs.launcher_options import Started, launchers_in
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.interrupted_scaling import RESUMES, is_to_be_resumed
 from shunter.operator.overview import is_suspended, manager_of_others, overview
+from shunter.operator.suspension import suspend_command
 from shunter.operator.trainer.render import jobset_for
 
 _HOSTS = f"{HOST_FILE_DIRECTORY}/{HOST_FILE}"
@@ -35,7 +36,8 @@ def require_scalable(job: Json, nodes: int) -> None:
     title = title_of(job)
     if nodes < 1:
         raise InputError(
-            f"--nodes {nodes} of {title}: it must be 1 or more.", "To stop a job use kubectl patch, or shunter delete."
+            f"--nodes {nodes} of {title}: it must be 1 or more.",
+            f"Stop it: {suspend_command(job, suspend=True)}, or shunter delete.",
         )
     if job["kind"] not in (TRAIN_JOBS.kind, PYTORCH_JOBS.kind):
         raise InputError(

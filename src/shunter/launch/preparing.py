@@ -4,6 +4,7 @@ what cannot be meant there is refused."""
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from shunter.launch.fabric import notes as fabric_notes
 from shunter.launch.mounts import require_free_paths
 from shunter.launch.named_objects import require_claims, require_queue
 from shunter.launch.options import LaunchOptions
-from shunter.launch.programs import code_of, idle_reason
+from shunter.launch.programs import PYTHON_PATH, code_of, dropped_path, idle_reason
 from shunter.launch.resuming import require_resumable, with_resumed_place
 from shunter.launch.runtimes.choice import Runtime, find_runtime, require_embedded, require_startable
 from shunter.launch.submitting import secret_variables, silent
@@ -96,6 +97,10 @@ async def prepared(
     taken = await used_names(client, namespace, options.checkpoints, options.environment, tell, name=options.name)
     if program.path and not is_in_image and (reason := idle_reason((root / program.path).read_bytes())):
         notify(f"warning: {program.path} {reason}")
+    if not is_in_image and (path := dropped_path(root, os.environ, options.environment)):
+        notify(
+            f"warning: the program does not get {PYTHON_PATH} of this shell; if it imports from there: -e {PYTHON_PATH}={path}"
+        )
     if options.fabric is not None:
         notify(f"fabric {options.fabric.title}")
     for note in fabric_notes(options.fabric, options.environment, options.gpus):

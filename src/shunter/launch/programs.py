@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import ast
 import os
+import posixpath
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from shunter.api.meta import Json
 from shunter.errors import InputError
 from shunter.launch.code.delivery import Code, ImageCode, MountedCode
 from shunter.launch.code.tree import packed_code, require_mounted, require_program
+from shunter.launch.mounts import CODE_PATH
 from shunter.launch.options import Program, require_unicode
 from shunter.missing_file import missing_file
+
+PYTHON_PATH = "PYTHONPATH"
 
 
 def program_of(
@@ -102,6 +107,17 @@ def _only_names(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign):
         return False
     return not any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(statement))
+
+
+def dropped_path(root: Path, shell: Mapping[str, str], environment: Iterable[Json]) -> str:
+    """The directories of the PYTHONPATH of this shell from which the program may mean to import, as it finds them in its pod:
+    those in the directory that is sent. Empty where there are none, and where the job has a PYTHONPATH of its own. Pure but for
+    the current directory, in which relative ones are."""
+    if any(variable["name"] == PYTHON_PATH for variable in environment):
+        return ""
+    places = [Path(os.path.abspath(entry)) for entry in shell.get(PYTHON_PATH, "").split(os.pathsep) if entry]
+    below = [place.relative_to(root) for place in places if place.is_relative_to(root) and place != root]
+    return os.pathsep.join(posixpath.join(CODE_PATH, place.as_posix()) for place in below)
 
 
 def module_files(root: Path, module: str) -> list[Path]:
