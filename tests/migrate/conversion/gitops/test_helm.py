@@ -170,6 +170,15 @@ def test_a_time_to_live_is_raised_by_the_template(
     assert differences(converted_build(before, Options()), build_of(after)) == []
 
 
+def test_findings_show_expressions_and_not_the_numbers_that_were_tried() -> None:
+    template = TEMPLATE.replace("  runPolicy:\n", "  runPolicy:\n    ttlSecondsAfterFinished: {{ .Values.ttl }}\n")
+    template = template.replace("  containers:\n", "  hostNetwork: true\n          containers:\n")
+    (document,) = parsed(template, "templates/job.yaml")
+    messages = {finding.topic.id: finding.message for finding in skeleton_of(document, Options()).findings}
+    assert messages["TTL001"].startswith("{{ .Values.ttl }} seconds after its end")
+    assert messages["HOST002"].startswith("The 1 + {{ .Values.workers }} pods of node use")
+
+
 def test_a_time_to_live_does_not_count_where_pods_are_removed_at_the_end() -> None:
     policy = "  runPolicy:\n    cleanPodPolicy: All\n    ttlSecondsAfterFinished: {{ .Values.ttl }}\n"
     (document,) = parsed(TEMPLATE.replace("  runPolicy:\n", policy), "templates/job.yaml")

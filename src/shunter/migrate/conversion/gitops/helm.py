@@ -30,6 +30,7 @@ from shunter.migrate.conversion.gitops.helm_values import (
     replaced,
     restored,
     unquoted_within_texts,
+    with_expressions,
     with_sums,
 )
 from shunter.migrate.conversion.misspelt import OF_TEMPLATE
@@ -191,9 +192,20 @@ def _converted(attempt: _Attempt, sums: list[str]) -> tuple[Outcome, Conversion]
             )
             for place, text in attempt.raised(counted, numbers)
         ]
-        outcome = msgspec.structs.replace(outcome, findings=(*outcome.findings, *raised))
+        told = [
+            finding._replace(message=with_expressions(finding.message, same, attempt.holes, numbers))
+            for finding, same in _with_counterparts(outcome, tried)
+        ]
+        outcome = msgspec.structs.replace(outcome, findings=(*told, *raised))
         conversion = with_sums(conversion, others, attempt.holes, numbers, sums)
     return outcome, _of_owner(conversion, attempt.document, sums)
+
+
+def _with_counterparts(outcome: Outcome, tried: Mapping[int, Outcome]) -> Iterator[tuple[Finding, dict[int, str]]]:
+    """Each finding with the messages that it has where one more was tried for an expression."""
+    for place, finding in enumerate(outcome.findings):
+        at_place = {hole: other.findings[place] for hole, other in tried.items() if place < len(other.findings)}
+        yield finding, {hole: other.message for hole, other in at_place.items() if other.topic is finding.topic}
 
 
 def _back(text: str, holes: list[str], sums: list[str]) -> str:

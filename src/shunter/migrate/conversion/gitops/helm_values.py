@@ -28,6 +28,7 @@ _QUOTES = late_pattern(r"\s*\|\s*s?quote(\s*-?\}\})\Z")
 TTL_FIELD = "ttlSecondsAfterFinished"
 """The field whose value the result raises where it is too short."""
 _RAISED = late_pattern(r"\{\{-?\s*(?:max\s+(\d+)\s[^|]*|[^|]*\|\s*max\s+(\d+)\s*)-?\}\}")
+_NUMBERS = late_pattern(r"(\d+)")
 _FOLLOWING = (("metadata", "name"), ("runtimeRef", "name"))
 """Names of runtimes: they follow from what is in them."""
 
@@ -81,6 +82,18 @@ def with_sums(
     train_job = summed(conversion.train_job, {hole: other.train_job for hole, other in others.items()})
     runtime = conversion.runtime and summed(conversion.runtime, {hole: other.runtime for hole, other in others.items()})
     return msgspec.structs.replace(conversion, train_job=train_job, runtime=runtime)
+
+
+def with_expressions(message: str, others: Mapping[int, str], holes: list[str], numbers: Mapping[int, int]) -> str:
+    """A finding's message with expressions in place of the numbers that were tried; `others` are the messages with one more."""
+    parts = _NUMBERS.split(message)
+    found = [*parts]
+    for hole, other in others.items():
+        its = _NUMBERS.split(other)
+        for place in (place for place in range(1, len(parts), 2) if len(its) == len(parts) and its[place] != parts[place]):
+            more = int(parts[place]) - numbers[hole]
+            found[place] = f"{more} + {holes[hole]}" if more > 0 else holes[hole]
+    return "".join(found)
 
 
 def unquoted_within_texts(conversion: Conversion, holes: list[str], sums: list[str]) -> Conversion:
