@@ -70,7 +70,12 @@ _OF_SIZE = late_pattern(
     r"|\bre\.\w+\([\"'] ?slots="
 )
 """How programs take the number of lines, or what stands behind `slots=` in them."""
-_FIRST_FIELD = late_pattern(r"\bawk\s+[\"']\{\s*print\s+\$1\s*;?\s*\}[\"']")
+_WHOLE_NAMES = late_pattern(
+    r"\bawk\s+[\"']\{\s*print\s+\$1(?:\s*,?\s*\\?\"[^\"\n$]*\"\s*\d*)?\s*;?\s*\}[\"']"
+    r"|\bsed\s+(?:-e\s+)?[\"']s/ +slots=(?:\.\*|\[0-9\]\*|\d)?(?:\$)?/[^/\n]*/g?[\"']|\btr\s+(?:-s\s+)?[\"']?\\+n[\"']?\s+\S+"
+)
+"""How programs take names without what stands behind them, and join them: `awk '{print $1":2"}'`, `sed 's/ slots=/:/'`,
+`tr '\\n' ,`."""
 _TAKES_MORE = late_pattern(
     r"\b(?:[ef]?grep|[gm]?awk|sed|perl|cut(?!\s+(?:-d\s*[\"']?[ =]|-f\s*1\b))|tr(?!\s+-d\b))\b|\b(?:worker|launcher)|\.index\("
     r"|\$\{\w+[#%:/]"
@@ -179,13 +184,13 @@ def takes_size(name: str, text: str) -> bool:
 
 def takes_names(name: str, text: str) -> bool:
     """Whether the text takes whole names of mpirun's list of hosts: the hosts are called so in either generation."""
-    return name == HOST_LIST and _takes_only(_FIRST_FIELD, text)
+    return name == HOST_LIST and _takes_only(_WHOLE_NAMES, text)
 
 
 @lru_cache(maxsize=32)
 def _takes_only(pattern: re.Pattern[str], text: str) -> bool:
     others = pattern.sub("", text)
-    return others != text and not _TAKES_MORE.search(_FIRST_FIELD.sub("", others))
+    return others != text and not _TAKES_MORE.search(_WHOLE_NAMES.sub("", others))
 
 
 @lru_cache(maxsize=16)
