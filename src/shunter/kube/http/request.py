@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from shunter.kube.http.head import Head
 from shunter.kube.http.response import CLOSE, Headers, head
+
+if TYPE_CHECKING:  # a conversion, which reads options as a request does, has no need of it
+    import asyncio
 
 
 class RequestConnection(Protocol):
