@@ -77,7 +77,7 @@ def test_a_step_of_the_demo_ends_as_it_says(title: str, tmp_path: Path) -> None:
 
 
 def test_the_trap_of_the_demo_is_named_with_its_fix() -> None:
-    refused = next(step for step in steps(Path("examples"), Path()) if "refused" in step.title)
+    refused = next(step for step in steps(Path("examples"), Path()) if "rejected" in step.title)
     said = migrate(*refused.arguments).stderr
     assert "blocking TORCH001" in said
     assert "3 pods would train 3 models" in said
