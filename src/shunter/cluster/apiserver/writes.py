@@ -153,13 +153,20 @@ async def update(backend: Backend, call: Call, served: ServedKind) -> Outcome:
         if backend.collection(served).head(target.namespace, target.name) is None:
             return await _create_by_update(backend, call, served, options)
 
-    def sent(old: Json) -> Json:
+    def decoded() -> Json:
         body = read(call.body, call.content_type, served.resource.kind, custom=served.custom)
         document = body.document
         expect_kind(call, served, document)
         prune(call, served, document, body.duplicates, options)
         fill_defaults(served, document)
         object_meta.check_identity(document["metadata"], call.target.name, call.target.namespace)
+        return document
+
+    # What is wrong with the body is said even where there is no object to update. Each further try changes one of its own.
+    first = [decoded()]
+
+    def sent(old: Json) -> Json:
+        document = first.pop() if first else decoded()
         uid = document["metadata"].get("uid")
         if uid and uid != old["metadata"]["uid"]:
             raise conflict(served.resource, call.target.name, _uid_precondition(served, old, uid))
