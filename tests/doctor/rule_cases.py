@@ -105,10 +105,10 @@ def initializes(age: float, **container: Any) -> Json:
     return {"spec": spec, "phase": "Pending", "initContainerStatuses": [status], "containerStatuses": []}
 
 
-def beside_proxy(code: int, *, at: float, policy: str = "Never") -> Json:
-    """The parts of a pod whose training ended so many seconds ago, while its container proxy runs."""
+def beside(name: str, code: int, *, at: float, policy: str = "Never") -> Json:
+    """The parts of a pod whose training ended so many seconds ago, while its container of this name runs."""
     (trained,) = ended(code, at=at)["containerStatuses"]
-    proxy = {"name": "proxy", "state": {"running": {"startedAt": ago(400)}}}
+    proxy = {"name": name, "state": {"running": {"startedAt": ago(400)}}}
     return {"spec": {"restartPolicy": policy}, "phase": "Running", "containerStatuses": [trained, proxy]}
 
 
@@ -394,14 +394,17 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     "an init container runs on": (seen(pod(0, **initializes(90)), pod(1, **initializes(90))), ["K16"]),
     "an init container has run for seconds": (seen(pod(0, **initializes(20))), []),
     "a sidecar that starts before the training runs on": (seen(pod(0, **initializes(90, restartPolicy="Always"))), []),
-    "a sidecar keeps pods whose training has ended": (seen(*(pod(rank, **beside_proxy(0, at=90)) for rank in range(3))), ["K17"]),
-    "a sidecar keeps a pod whose training has failed": (
-        seen(pod(0, **beside_proxy(1, at=90)), *ALL_RUN[1:], logs=(log(0, traceback("ValueError: no data")),)),
-        ["K17", "T00"],
+    "a sidecar keeps pods whose training has ended": (
+        seen(*(pod(rank, **beside("proxy", 0, at=90)) for rank in range(3))),
+        ["K17"],
     ),
-    "a sidecar ends soon after the training": (seen(*(pod(rank, **beside_proxy(0, at=5)) for rank in range(3))), []),
+    "a sidecar keeps a pod whose training has failed": (
+        seen(pod(0, **beside("proxy", 1, at=90)), *ALL_RUN[1:], logs=(log(0, traceback("ValueError: no data")),)),
+        ["T00", "K17"],
+    ),
+    "a sidecar ends soon after the training": (seen(*(pod(rank, **beside("proxy", 0, at=5)) for rank in range(3))), []),
     "a sidecar runs beside training that is restarted": (
-        seen(*(pod(rank, **beside_proxy(0, at=90, policy="Always")) for rank in range(3))),
+        seen(*(pod(rank, **beside("proxy", 0, at=90, policy="Always")) for rank in range(3))),
         [],
     ),
     "the node ended a container for its probe": (killed_by_probe(), ["K18"]),

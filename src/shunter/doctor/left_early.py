@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
-from shunter.jobs.training_pods import training_container
+from shunter.jobs.training_pods import training_end
 from shunter.operator.diagnosis import TOGETHER
 from shunter.operator.overview import moment
 
@@ -47,7 +47,5 @@ def _left_early(case: Case) -> LeftEarly | None:
 
 def _succeeded_at(pod: Json) -> str:
     """When the training container ended with exit code 0; empty if it did not."""
-    name = training_container(pod)
-    status: Json = next((one for one in pod.get("status", {}).get("containerStatuses") or () if one["name"] == name), {})
-    ended: Json = status.get("state", {}).get("terminated") or {}
+    ended = training_end(pod)
     return str(ended.get("finishedAt") or "") if ended.get("exitCode") == 0 else ""

@@ -40,6 +40,13 @@ def training_container(pod: Json) -> str:
     return next((str(name) for name in names if name in TRAINING_CONTAINERS), str(names[0]))
 
 
+def training_end(pod: Json) -> Json:
+    """How the container that trains has ended; empty while it has not, or runs again."""
+    name = training_container(pod)
+    status: Json = next((one for one in pod.get("status", {}).get("containerStatuses") or () if one["name"] == name), {})
+    return (status.get("state") or {}).get("terminated") or {}
+
+
 def is_noise(status: Json) -> bool:
     """Whether the log of a container, by its status, says nothing about the training: the operator added it, and it did not fail
     when it ended last."""

@@ -1,10 +1,12 @@
 """K17: the container that trains has ended, and its pod goes on, because another container of it still runs.
 
-A pod ends with its last container, so the job neither succeeds nor fails before that.
+A pod ends with its last container, so the job neither succeeds nor fails before that. While other ranks run, that may be the
+smaller trouble: they hang if they still need this one.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -14,12 +16,16 @@ from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule
-from shunter.doctor.verdicts import Excerpt, Verdict
-from shunter.jobs.training_pods import training_container
+from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
+from shunter.jobs.training_pods import training_container, training_end
 from shunter.operator.overview import moment
 
 LEAST_TIME = timedelta(minutes=1)
 """How long ago the training must have ended: a sidecar that ends with it may take seconds."""
+LONG = timedelta(minutes=5)
+"""How long ago it must have ended if the other container may end by itself, as one that uploads results."""
+_ENDLESS = re.compile(r"proxy|^(?:kuma-sidecar|daprd|vault-agent)$")
+"""Containers that serve until they are stopped, such as istio-proxy."""
 REMEDY = (
     "End {} when the training ends, or make it a sidecar: an init container with restartPolicy Always, which Kubernetes stops "
     "with the pod."
@@ -33,12 +39,14 @@ class Held(NamedTuple):
     trained: str
     exit_code: int
     at: str
+    since: timedelta
     others: tuple[str, ...]
 
 
 def judge(case: Case) -> list[Verdict]:
     """Verdicts based on pods whose training container ended a minute or longer ago, with any exit code, and will not be
-    restarted, while others run: one for each set of these."""
+    restarted, while others run: one for each set of these. Certain if all ranks have ended, else likely; only possible as long as
+    the other containers may be about to end."""
     if case.overview.is_finished:
         return []
     found = [one for pod in case.ranked if (one := _held(pod, case.now)) is not None]
@@ -50,14 +58,20 @@ def _held(pod: Json, now: datetime) -> Held | None:
         return None
     name, policy = training_container(pod), pod["spec"].get("restartPolicy", "Always")
     states = {one["name"]: one.get("state") or {} for one in pod["status"].get("containerStatuses") or ()}
-    ended = states.get(name, {}).get("terminated")
+    ended = training_end(pod)
     others = tuple(sorted(other for other, state in states.items() if "running" in state))
     if not ended or not others or policy == "Always" or (policy == "OnFailure" and ended.get("exitCode")):
         return None
     at = moment(ended.get("finishedAt"))
     if at is None or now - at < LEAST_TIME:
         return None
-    return Held(pod["metadata"]["name"], name, int(ended.get("exitCode") or 0), str(ended["finishedAt"]), others)
+    return Held(pod["metadata"]["name"], name, int(ended.get("exitCode") or 0), str(ended["finishedAt"]), now - at, others)
+
+
+def _confidence(case: Case, ones: list[Held]) -> Confidence:
+    if not all(one.since >= LONG or any(map(_ENDLESS.search, one.others)) for one in ones):
+        return "possible"
+    return "certain" if all(training_end(pod) for pod in case.ranked) else "likely"
 
 
 def _verdict(case: Case, others: tuple[str, ...], ones: list[Held]) -> Verdict:
@@ -74,7 +88,7 @@ def _verdict(case: Case, others: tuple[str, ...], ones: list[Held]) -> Verdict:
         id="K17",
         title="POD DOES NOT END",
         cause=text,
-        confidence="certain",
+        confidence=_confidence(case, ones),
         ranks=ranks,
         pods=pods,
         evidence=tuple(
