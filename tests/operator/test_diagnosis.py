@@ -30,6 +30,31 @@ def test_what_was_killed_in_the_second_of_a_failure_is_no_cause_of_it() -> None:
     assert faults(pods)[0].pod == "failed"
 
 
+def out_of_memory(at: str) -> dict[str, Any]:
+    return {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": at}}
+
+
+@pytest.mark.parametrize("grace", [None, 30, 0], ids=["there", "being deleted", "removed"])
+@pytest.mark.parametrize("second", [10, 11], ids=["same second", "a second later"])
+def test_what_ran_out_of_memory_is_no_victim_of_a_deletion_or_failure_in_the_same_second(grace: int | None, second: int) -> None:
+    at, deleted = "2026-01-01T00:00:10Z", {}
+    if grace is not None:
+        requested = f"2026-01-01T00:00:{10 + grace}Z"
+        deleted = {"deletionTimestamp": requested, "deletionGracePeriodSeconds": grace}
+    pods = [
+        {
+            "metadata": {"name": name, **metadata},
+            "status": {"phase": "Failed", "containerStatuses": [{"name": "pytorch", "state": state}]},
+        }
+        for name, state, metadata in (
+            ("out of memory", out_of_memory(at), deleted),
+            ("failed", terminated(1, f"2026-01-01T00:00:{second}Z"), {}),
+        )
+    ]
+    cause = by_cause(faults(pods), lambda _: "")[0]
+    assert (cause.pod, cause.is_by_deletion) == ("out of memory", False)
+
+
 def test_a_crash_loop_says_how_the_last_run_ended() -> None:
     status = {
         "name": "pytorch",

@@ -14,7 +14,7 @@ import msgspec
 from shunter.api.core import Pod, TerminatedState
 from shunter.api.meta import ObjectMeta
 
-KILLED = (137, 143)
+_STOPPED = (137, 143)
 """Exit codes of containers that received SIGKILL or SIGTERM."""
 
 
@@ -49,16 +49,21 @@ class Deletions:
         return Pod(metadata, pod.spec, pod.status)
 
 
+def is_stopped(exit_code: int | None, reason: str) -> bool:
+    """Whether a container was stopped from outside: by SIGKILL or SIGTERM, unless it ran out of memory."""
+    return exit_code in _STOPPED and reason != "OOMKilled"
+
+
 def is_ended_by_deletion(metadata: ObjectMeta, ended: TerminatedState) -> bool:
     """Whether a container ended because its pod had been deleted. Times have whole seconds: in the second of the deletion a
-    container that was killed is taken for its victim. So it is where nothing tells that second."""
+    container that was stopped counts as ended by it. So it does where nothing tells that second."""
     requested = metadata.deletion_requested
     if requested is None:
         return False
     if is_removed(metadata):
-        return ended.exit_code in KILLED and ended.reason != "OOMKilled"
+        return is_stopped(ended.exit_code, ended.reason)
     if ended.finished_at is None or ended.finished_at == requested:
-        return ended.exit_code in KILLED
+        return is_stopped(ended.exit_code, ended.reason)
     return ended.finished_at > requested
 
 

@@ -12,7 +12,7 @@ from shunter.api.core import STARTING, TerminatedState, container_statuses
 from shunter.api.formats.counts import count
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json, ObjectMeta, Struct, stored_condition
-from shunter.operator.deleted_pods import KILLED, is_ended_by_deletion
+from shunter.operator.deleted_pods import is_ended_by_deletion, is_stopped
 from shunter.operator.overview import moment
 
 RANK_FAILED = "RankFailed"
@@ -73,8 +73,8 @@ def faults(pods: Sequence[Json]) -> list[Fault]:
         found.extend((when(container), fault) for container in containers if (fault := _of_container(pod, container)))
         if unscheduled := unschedulable(status):
             found.append(("", Fault(pod=name, reason="Unschedulable", message=unscheduled, is_waiting=True)))
-    # Times have whole seconds: in the second of a failure those that were killed are its victims.
-    found.sort(key=lambda pair: (pair[1].runs_again, pair[0] or "9", pair[1].exit_code in KILLED))
+    # Times have whole seconds: in the second of a failure those that were stopped are its victims.
+    found.sort(key=lambda pair: (pair[1].runs_again, pair[0] or "9", is_stopped(pair[1].exit_code, pair[1].reason)))
     return [msgspec.structs.replace(fault, ended=ended) for ended, fault in found]
 
 

@@ -25,7 +25,7 @@ from shunter.api.meta import true_condition
 from shunter.api.rank_failures import MOST_KEPT, RankFailure, RankFailures
 from shunter.api.secrets.masking import masked_log
 from shunter.kube.controllers.plan import ContainerLog, Note, Ref, StatusLogLine
-from shunter.operator.deleted_pods import KILLED, is_ended_by_deletion
+from shunter.operator.deleted_pods import is_ended_by_deletion, is_stopped
 from shunter.operator.diagnosis import RANK_FAILED, TOGETHER, Fault
 from shunter.operator.program_logs.ends import exception_line
 
@@ -321,9 +321,9 @@ def _place(uid: str, container: str) -> str:
 
 
 def _order(failure: RankFailure) -> tuple[float, bool, str, str, int]:
-    """In the second of a failure what received SIGTERM or SIGKILL is its victim."""
+    """In the second of a failure what was stopped is its victim."""
     ended = failure.time.timestamp() if failure.time else float("inf")
-    return ended, failure.exit_code in KILLED, failure.pod, failure.container, failure.restart
+    return ended, is_stopped(failure.exit_code, failure.reason), failure.pod, failure.container, failure.restart
 
 
 def without_counted(pods: Iterable[AnyPod], record: RankFailures | None) -> list[AnyPod]:
