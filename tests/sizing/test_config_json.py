@@ -201,6 +201,7 @@ def test_biases_that_a_config_switches_on_are_counted() -> None:
         (b"{", "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "not JSON"),
+        (b'{"model_type": "mamba2", "time_step_limit": [0.0, Infinity]}', "model_type 'mamba2' is not modeled"),
         (b'{"model_type": "llama"}', "hidden_size is missing"),
     ],
 )

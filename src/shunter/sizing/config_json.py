@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from shunter.errors import InputError
 from shunter.sizing.shapes import Shape
@@ -71,12 +70,12 @@ def read_shape(path: Path) -> Shape:
     """The shape that this config.json describes, by the name of its directory. InputError for what is no such file, for missing
     and impossible values, and for kinds of model whose parameters are not known here."""
     try:
-        config = msgspec.json.decode(path.read_bytes())
+        config = json.loads(path.read_bytes())  # transformers writes NaN and Infinity, which msgspec does not accept
     except FileNotFoundError:
         raise InputError(f"{path}: no such file.", "Name a known model, a config.json, or --params 8B.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}.", "Name the config.json of a model.") from error
     if not isinstance(config, dict):
         raise InputError(f"{path}: not an object.", "Name the config.json of a model.")

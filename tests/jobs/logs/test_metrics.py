@@ -160,6 +160,23 @@ def test_times_of_the_kubelet_say_when_the_first_step_was_done() -> None:
     assert found.series[0].final is None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{'loss': nan, 'grad_norm': inf, 'step': 5}",
+        '{"loss": NaN, "grad_norm": -Infinity, "is_best": false, "step": 5}',
+        "{'loss': nan, \"grad_norm\": -inf, 'step': 5}",
+    ],
+)
+def test_values_of_a_mapping_that_are_not_finite_are_of_its_step(line: str) -> None:
+    """Such a line has no JSON or Python literal: a series `'loss` began, and the step was lost."""
+    found = log_report(['{"loss": 2.5, "grad_norm": 1.5, "step": 4}', line], pod="node-0", rank=0).series
+    assert {one.name: [(point.at, point.value) for point in one.points] for one in found} == {
+        "loss": [((4,), 2.5), ((5,), None)],
+        "grad_norm": [((4,), 1.5), ((5,), None)],
+    }
+
+
 def test_numbers_that_a_user_s_pattern_finds_may_have_commas() -> None:
     pattern = metric_pattern(r"loss=at (?P<step>[\d,]+) it is (?P<value>[\d.,]+)")
     (loss,) = log_report(["at 1,000 it is 1,234.5", "at , it is ,"], pod="node-0", rank=0, extra=[pattern]).series

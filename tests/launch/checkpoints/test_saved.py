@@ -21,7 +21,10 @@ from shunter.launch.checkpoints.saved import (
     make_directory,
     names_with_checkpoints,
     newest_complete,
+    newest_damage,
+    reader,
     saved_checkpoints,
+    saved_files,
     saved_steps,
     with_checkpoints,
     with_saved,
@@ -72,6 +75,16 @@ def test_a_checkpoint_of_transformers_trainer_is_complete_when_its_state_is_ther
     assert newest[0] == 500
     (tmp_path / "checkpoint-500/trainer_state.json").write_text('{"global_step": 5')
     assert [one.damage for one in examined_steps(tmp_path)] == ["", "trainer_state.json is truncated"]
+
+
+@pytest.mark.parametrize("norm", [float("nan"), float("inf"), -float("inf")])
+def test_a_state_with_a_gradient_that_is_not_finite_is_whole(tmp_path: Path, norm: float) -> None:
+    """Training with fp16 logs such values, and the Trainer writes them with `json.dumps`."""
+    place = tmp_path / "checkpoint-20"
+    place.mkdir()
+    (place / "trainer_state.json").write_text(json.dumps({"log_history": [{"grad_norm": norm, "step": 20}]}, indent=2) + "\n")
+    assert [(one.is_complete, one.damage) for one in examined_steps(tmp_path)] == [(True, "")]
+    assert newest_damage(saved_files(tmp_path), reader(tmp_path)) == ("", "")
 
 
 def test_no_directory_holds_none(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from shunter.kube.pods.log_times import split_time, time_of
 from shunter.operator.program_logs import patterns as patterns
 
 _WORDS = re.compile(r"[\s_-]+")
+_NOT_FINITE = re.compile(r"(:\s*)(-?(?:nan|inf|NaN|Infinity))(?=\s*[,}])")
+"""How Python prints such a value of a dict, or writes it as JSON; neither is a literal."""
 _POSITION_KEYS = ("step", "global_step", "iteration", "iter")
 LONGEST_LINE = 10_000
 """Characters of a line that are read: reports of progress are shorter."""
@@ -228,6 +230,8 @@ def _mapping(text: str) -> dict[Any, Any]:
     try:
         found = msgspec.json.decode(text.replace("'", '"') if has_one_kind_of_quotes else text)
     except (msgspec.DecodeError, RecursionError):
+        if (quoted := _NOT_FINITE.sub(r'\1"\2"', text)) != text:
+            return _mapping(quoted)
         try:
             found = ast.literal_eval(text)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
