@@ -12,10 +12,13 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from job_evidence import NOW, v1_job
 from shunter.doctor import stacks
-from shunter.doctor.evidence import Process, Sample
+from shunter.doctor.evidence import Evidence, Process, Sample
+from shunter.doctor.redaction import redacted, short_command
 from shunter.doctor.waiting import doing, trainers
 
 PY_SPY = Path(sys.executable).parent / "py-spy"
@@ -89,7 +92,7 @@ def test_a_program_that_a_rank_started_is_sampled(program: str, tmp_path: Path) 
             time.sleep(0.02)
         done = subprocess.run(stacks.command(""), capture_output=True, text=True, timeout=60, check=True)
         found = {one.pid: one for one in stacks.container_sample("p", "c", done.stdout).processes}
-        assert (found[child].parent, found[child].is_python, found[child].command) == (rank.pid, False, " ".join(words))
+        assert (found[child].parent, found[child].is_python, found[child].command) == (rank.pid, False, program)
         of_both = Sample(at=datetime.now(UTC), processes=(found[rank.pid], found[child]))
         assert [one.pid for one in trainers(of_both)] == [rank.pid], "the program is no rank"
     finally:
@@ -102,7 +105,39 @@ def test_a_shell_that_started_a_rank_is_no_process_of_it() -> None:
         "H 100 none\nO 1 0 S 3 9\nC sh -c run\nP 7 1 S 250 80\nC python train.py\nO 9 7 S 1 1\nC aws s3 cp\nO 20 1 S 0 0\nC sh\n"
     )
     found = stacks.container_sample("p", "c", output).processes
-    assert [(one.pid, one.is_python, one.command) for one in found] == [(7, True, "python train.py"), (9, False, "aws s3 cp")]
+    assert [(one.pid, one.is_python, one.command) for one in found] == [(7, True, "python train.py"), (9, False, "aws s3")]
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("sshpass -p hunter2secret rsync -a /ckpt me@host:/b", "sshpass"),
+        ("curl -u me:hunter2secret https://files/x", "curl"),
+        ("curl -H Authorization: token hunter2secret https://files/x", "curl"),
+        ("/usr/bin/mysqldump -phunter2secret runs", "mysqldump"),
+        ("aws configure set aws_secret_access_key hunter2secret", "aws configure"),
+        ("aws --profile hunter2secret s3 cp /ckpt s3://b", "aws"),
+        ("mc alias set s3 https://s3 key hunter2secret", "mc alias"),
+        ("lftp -u me,hunter2secret ftp://files", "lftp"),
+        ("lftp ftp://me:hunter2secret@files", "lftp"),
+        ("openssl enc -aes-256-cbc -k hunter2secret", "openssl"),
+        ("smbclient //files/share hunter2secret", "smbclient"),
+        ("git hunter2Secret", "git"),
+        ("sh -c PASSWORD=hunter2secret /opt/upload.sh", "sh"),
+        ("bash /opt/upload.sh hunter2secret", "bash /opt/upload.sh"),
+        ("/opt/bin/python3 -u train.py --hub hunter2secret", "python3 train.py"),
+        ("rsync", "rsync"),
+        ("", ""),
+    ],
+)
+def test_of_a_command_line_nothing_that_may_be_a_credential_is_collected_shown_or_recorded(command: str, kept: str) -> None:
+    output = f"H 100 none\nP 7 1 S 250 80\nC {command}\nO 9 7 S 1 1\nC {command}\n"
+    collected = stacks.container_sample("p", "c", output).processes
+    assert [one.command for one in collected] == [kept, kept]
+    of_others = tuple(msgspec.structs.replace(one, command=command) for one in collected)
+    evidence = redacted(Evidence(job=v1_job(1), at=NOW, samples=(Sample(at=NOW, processes=of_others),)))
+    assert [one.command for one in evidence.samples[0].processes] == [kept, kept]
+    assert short_command(kept) == kept
 
 
 @pytest.mark.integration

@@ -32,6 +32,8 @@ class Work(NamedTuple):
     """Instead of those at its line."""
     children: tuple[Work, ...] = ()
     """What the process does that it started, what that one started, and so on."""
+    program: str = ""
+    """The command line, if it is no Python program."""
 
     def processes(self, rank: int, *, is_last: bool) -> list[Process]:
         chain = [self, *self.children]
@@ -53,6 +55,8 @@ class Work(NamedTuple):
             switches=100 + self.switches * is_last,
             uses_cuda=self.uses_cuda,
             uses_mpi=self.uses_mpi,
+            command=self.program,
+            is_python=not self.program,
         )
 
 

@@ -38,6 +38,7 @@ class Process(Struct, frozen=True):
     rank: int | None = None
     """The rank in its own environment (RANK); None if that has none."""
     command: str = ""
+    """The program with its subcommand or script (`redaction.short_command`); whole in recordings before 2026-11-29."""
     frames: tuple[Frame, ...] = ()
     """The frames of the main thread, innermost call first; empty if stacks could not be read."""
     state: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
@@ -17,6 +18,29 @@ from shunter.doctor.verdicts import Verdict
 NOISE = ("managedFields", LAST_APPLIED)
 OBJECTS = ("job", "pods", "events", "children", "workloads", "nodes", "neighbours", "claims", "policies")
 """The fields of evidence that hold objects of the API server."""
+WITH_SUBCOMMANDS = frozenset(
+    [
+        "aws",
+        "az",
+        "azcopy",
+        "dvc",
+        "gcloud",
+        "git",
+        "gsutil",
+        "hf",
+        "huggingface-cli",
+        "kubectl",
+        "mc",
+        "rclone",
+        "restic",
+        "s3cmd",
+        "s5cmd",
+        "wandb",
+    ]
+)
+"""Programs whose first argument, if it is no option, is a subcommand: never a credential."""
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]{,19}")
+_SCRIPT = re.compile(r"[\w./-]+\.(?:py|sh)")
 
 
 def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
@@ -31,7 +55,7 @@ def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
         return masked_log(text, known)
 
     def commands(sample: Sample) -> Sample:
-        processes = (msgspec.structs.replace(one, command=hidden(one.command)) for one in sample.processes)
+        processes = (msgspec.structs.replace(one, command=hidden(short_command(one.command))) for one in sample.processes)
         return msgspec.structs.replace(sample, processes=tuple(processes))
 
     return msgspec.structs.replace(
@@ -41,6 +65,16 @@ def redacted(evidence: Evidence, secrets: Collection[str] = ()) -> Evidence:
         samples=tuple(map(commands, evidence.samples)),
         missing=tuple(msgspec.structs.replace(one, why=hidden(one.why)) for one in evidence.missing),
     )
+
+
+def short_command(command: str) -> str:
+    """The name of a process's program, with its subcommand or script: `aws s3`, `python train.py`, `rsync`. Other arguments are
+    left out, as any may be a password (`sshpass -p`, `curl -u`, `mc alias set`)."""
+    name, *arguments = command.split() or [""]
+    name = name.rpartition("/")[2]
+    first = next((one for one in arguments if not one.startswith("-")), "")
+    is_subcommand = name in WITH_SUBCOMMANDS and first in arguments[:1] and _SUBCOMMAND.fullmatch(first)
+    return f"{name} {first}" if is_subcommand or _SCRIPT.fullmatch(first) else name
 
 
 def masked_verdicts(verdicts: Sequence[Verdict], evidence: Evidence) -> tuple[Verdict, ...]:

@@ -1,7 +1,7 @@
 # Samples the Python processes of this container. $1 is py-spy (empty for none), $SPY_OPTIONS its options. One line each:
 #   H clock ticks per second, py-spy's path    P pid, parent, state, CPU ticks, voluntary context switches
 #   E a variable with the rank                 G 1 with libcuda loaded, 0 without        M 1 with a library of MPI
-#   C the command line                         S the stack, as JSON of py-spy            X why there is no stack
+#   C the command line (redaction.py shortens it)                                     S the stack, as JSON of py-spy            X why there is no stack
 #   O another program, as P; of which only the command line follows
 spy=$1
 [ -n "$spy" ] && spy=$(command -v "$spy" 2>/dev/null)

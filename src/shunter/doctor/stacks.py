@@ -10,6 +10,7 @@ import msgspec
 
 from shunter.api.meta import Json
 from shunter.doctor.evidence import Frame, Process
+from shunter.doctor.redaction import short_command
 
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", "PADDLE_TRAINER_ID")
 MAIN = "MainThread"
@@ -76,7 +77,7 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
         elif kind == "M" and found:
             found[-1] = msgspec.structs.replace(found[-1], uses_mpi=True)
         elif kind == "C" and found:
-            found[-1] = msgspec.structs.replace(found[-1], command=rest.strip())
+            found[-1] = msgspec.structs.replace(found[-1], command=short_command(rest))
         elif kind == "S" and found:
             found[-1] = msgspec.structs.replace(found[-1], frames=frames(rest))
         elif kind == "X":

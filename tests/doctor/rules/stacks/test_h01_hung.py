@@ -81,6 +81,13 @@ def test_of_a_rank_that_may_go_on_by_itself_a_hang_is_only_possible(
     assert verdict.cause.endswith(": busy or stuck") is (confidence == "possible")
 
 
+def test_of_a_program_that_the_rank_started_only_the_name_is_shown() -> None:
+    """The line of a recording from before 2026-11-29 has the password."""
+    copies = Work(line=0, state="S", cpu=0.0, frames=(), program="sshpass -p hunter2secret rsync -a /ckpt me@host:/b")
+    (verdict,) = found(IN_CALL, RESTS._replace(children=(copies,)), IN_CALL)
+    assert [one.text for one in verdict.evidence if "child process" in one.text] == ["its child process 2: sshpass"]
+
+
 def test_a_rank_that_evaluates_alone_on_its_gpu_is_only_possibly_stuck() -> None:
     (verdict,) = found(COMPUTES, IN_CALL, IN_CALL)
     cause = "rank 0 does not take part in the collective in which ranks 1 and 2 wait: busy or stuck"

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from shunter.doctor.case import Case
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rank_texts import call, frame_text, position_text, read_at
+from shunter.doctor.redaction import short_command
 from shunter.doctor.rules.logs import t14_timeout
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
@@ -112,7 +113,7 @@ def _stack(rank: Rank, twice: str) -> list[Excerpt]:
     for child in rank.children:
         frame = place(child.frames)
         if not child.is_python:
-            text = f"its child process {child.pid}: {child.command}"
+            text = f"its child process {child.pid}: {short_command(child.command)}"
             found.append(Excerpt(source="stack", text=text, pod=rank.pod, rank=rank.rank))
         elif (rank.doing == "data" or has_ended(rank)) and frame is not None:
             text = f"its worker process {child.pid}: {frame_text(frame)}"
