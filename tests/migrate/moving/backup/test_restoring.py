@@ -7,7 +7,7 @@ import pytest
 from migrate.moving.moves import pytorch_job
 from shunter.api.meta import Json
 from shunter.migrate.moving.backup.index import Entry, state_of
-from shunter.migrate.moving.backup.restoring import Choice, Counterpart, decided
+from shunter.migrate.moving.backup.restoring import Choice, counterpart, decided
 from shunter.operator.overview import is_suspended
 
 RUNTIME: Json = {
@@ -72,7 +72,7 @@ def test_what_becomes_of_an_object(case: tuple[Entry, Json, Json | None, Choice,
     ids=["a TrainJob that waits", "a TrainJob that runs", "a TrainJob that has finished"],
 )
 def test_a_job_does_not_run_again_beside_or_after_its_train_job(train_job: Json, verdict: str, why: str) -> None:
-    decision = decided(entry("Running"), JOB, None, Choice(resume=True), [Counterpart(train_job, state_of(train_job))])
+    decision = decided(entry("Running"), JOB, None, Choice(resume=True), [counterpart(train_job, state_of(train_job))])
     assert (decision.verdict, decision.why) == (verdict, why)
 
 
@@ -90,5 +90,5 @@ ENDED: Json = {**V1, "status": {"conditions": [{"type": "Succeeded", "status": "
     ids=["a v1 job that waits", "a v1 job that runs", "a v1 job that has finished"],
 )
 def test_a_train_job_does_not_run_again_beside_or_after_its_v1_job(v1_job: Json, verdict: str, why: str) -> None:
-    decision = decided(entry("Running", TRAIN_JOB), TRAIN_JOB, None, Choice(resume=True), [Counterpart(v1_job, state_of(v1_job))])
+    decision = decided(entry("Running", TRAIN_JOB), TRAIN_JOB, None, Choice(resume=True), [counterpart(v1_job, state_of(v1_job))])
     assert (decision.verdict, decision.why) == (verdict, why)

@@ -90,7 +90,64 @@ async def test_a_missing_and_a_torn_file_are_refused_and_the_rest_is_restored(
 async def test_a_job_and_its_train_job_of_one_backup_do_not_both_run(
     client: Client, namespace: str, tmp_path: Path, state_of_v1: str, state_of_v2: str, verdicts: tuple[str, str], why: str
 ) -> None:
-    annotations = {SOURCE: f"PyTorchJob {namespace}/bert"}
+    directory = tmp_path / "backup"
+    index = await taken_of_both(client, directory, namespace, state_of_v1, state_of_v2)
+    found = await decisions(client, directory, index, Choice(resume=True))
+    assert tuple(decision.verdict for decision in found) == verdicts
+    assert why.format(namespace) in next(decision.why for decision in found if decision.verdict == "create suspended")
+
+
+@pytest.mark.parametrize(
+    ("state_of_v1", "state_of_v2", "lost", "is_older", "why"),
+    [
+        ("Running", "Succeeded", "TrainJob", False, "its TrainJob bert-v2 has finished (Succeeded)"),
+        ("Running", "Succeeded", "TrainJob", True, "TrainJob {}/bert-v2 (Succeeded) may be the same training: its file"),
+        ("Running", "Running", "TrainJob", False, "its TrainJob {}/bert-v2 was Created, and its file cannot be read"),
+        ("Succeeded", "Running", "PyTorchJob", False, "its PyTorchJob {}/bert has finished (Succeeded)"),
+        ("Succeeded", "Running", "PyTorchJob", True, "its PyTorchJob {}/bert has finished (Succeeded)"),
+    ],
+)
+async def test_a_training_of_which_a_file_is_lost_is_not_started_again(
+    client: Client, namespace: str, tmp_path: Path, state_of_v1: str, state_of_v2: str, lost: str, is_older: bool, why: str
+) -> None:
+    directory = tmp_path / "backup"
+    index = await taken_of_both(client, directory, namespace, state_of_v1, state_of_v2)
+    if is_older:
+        older = tuple(msgspec.structs.replace(entry, source=None) for entry in index.objects)
+        index = msgspec.structs.replace(index, objects=older)
+    gone = next(entry for entry in index.objects if entry.kind == lost)
+    (directory / gone.file).unlink()
+    found = {decision.entry.kind: decision for decision in await decisions(client, directory, index, Choice(resume=True))}
+    assert found.pop(lost).verdict == "refuse"
+    [decision] = found.values()
+    assert decision.verdict == "create suspended"
+    assert why.format(namespace) in decision.why
+
+
+async def test_a_lost_train_job_of_another_v1_job_stops_nothing(client: Client, namespace: str, tmp_path: Path) -> None:
+    directory = tmp_path / "backup"
+    index = await taken_of_both(client, directory, namespace, "Running", "Succeeded", source="gpt")
+    gone = next(entry for entry in index.objects if entry.kind == TRAIN_JOBS.kind)
+    (directory / gone.file).unlink()
+    found = await decisions(client, directory, index, Choice(resume=True))
+    assert [decision.verdict for decision in found] == ["create", "refuse"]
+
+
+async def test_a_finished_job_that_was_restored_suspended_has_still_finished(
+    client: Client, namespace: str, tmp_path: Path
+) -> None:
+    directory = tmp_path / "backup"
+    index = await taken_of_both(client, directory, namespace, "Succeeded", "Running")
+    await client.create(PYTORCH_JOBS, pytorch_job("bert", namespace, suspend=True))
+    found = await decisions(client, directory, index, Choice(resume=True, finished=True))
+    assert [decision.verdict for decision in found] == ["unchanged", "create suspended"]
+
+
+async def taken_of_both(
+    client: Client, directory: Path, namespace: str, state_of_v1: str, state_of_v2: str, *, source: str = "bert"
+) -> Index:
+    """A backup of a v1 job and of a TrainJob that was converted from `source`."""
+    annotations = {SOURCE: f"PyTorchJob {namespace}/{source}"}
     train_job = {
         "apiVersion": TRAIN_JOBS.api_version,
         "kind": TRAIN_JOBS.kind,
@@ -99,11 +156,7 @@ async def test_a_job_and_its_train_job_of_one_backup_do_not_both_run(
         "status": conditions(state_of_v2, "Complete"),
     }
     v1_job = {**pytorch_job("bert", namespace), "status": conditions(state_of_v1, "Succeeded")}
-    directory = tmp_path / "backup"
-    index = await take(client, directory, [v1_job, train_job], server="here", now=NOW, verify=False)
-    found = await decisions(client, directory, index, Choice(resume=True))
-    assert tuple(decision.verdict for decision in found) == verdicts
-    assert why.format(namespace) in next(decision.why for decision in found if decision.verdict == "create suspended")
+    return await take(client, directory, [v1_job, train_job], server="here", now=NOW, verify=False)
 
 
 def conditions(state: str, success: str) -> Json:

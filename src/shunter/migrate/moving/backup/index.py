@@ -8,11 +8,13 @@ from pathlib import Path
 import msgspec
 
 from shunter.api.meta import Json, Struct
-from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES
+from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, TRAIN_JOBS
 from shunter.api.titles import object_title
 from shunter.cluster.node.content.references import references
 from shunter.errors import InputError
 from shunter.migrate.conversion.cleaning import digest_of
+from shunter.migrate.moving.annotations import SOURCE, mark
+from shunter.migrate.moving.runs.trial_labels import is_trial
 from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.migrate.paths import mappings
 from shunter.operator.overview import FINISHED_STATES, JOB_RESOURCES, overview
@@ -41,6 +43,9 @@ class Entry(Struct, frozen=True):
     """The controller or tool that manages the object and would recreate it."""
     needs: tuple[str, ...] = ()
     """Objects that its pods reference and that are not in the backup: `Secret hf-token`, `ConfigMap script`."""
+    source: str | None = None
+    """The title of the v1 job that a TrainJob was converted from; empty if it was not, or for a trial. None for what is no
+    TrainJob, and in backups that were made without it."""
     refused: str = ""
     """The server's reason not to accept the object again; empty if it would, or if it was not verified."""
 
@@ -81,6 +86,13 @@ def is_job(obj: Json) -> bool:
 def state_of(obj: Json) -> str:
     """A job's state; empty for what is no job."""
     return overview(obj).state if is_job(obj) else ""
+
+
+def source_of(obj: Json) -> str | None:
+    """The title of the v1 job whose training a TrainJob is; empty if it has none, None if the object is no TrainJob."""
+    if (obj.get("apiVersion"), obj.get("kind")) != (TRAIN_JOBS.api_version, TRAIN_JOBS.kind):
+        return None
+    return "" if is_trial(obj) else mark(obj, SOURCE)
 
 
 def needs_of(obj: Json) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Recreates the objects of a backup. `decided`, which is pure, decides what happens to each object; `restore` carries it out.
 
 Three guarantees: a training that had finished is never started again, a v1 job and its TrainJob are never both started, and
-existing objects are never overwritten. A file that is missing or was changed is one object less, and refused.
+existing objects are never overwritten. A file that is missing or was changed is one object less, and refused; the state of its
+job, which the index has, still counts.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from shunter.errors import InputError
 from shunter.kube.client import Client
 from shunter.kube.errors import AlreadyExists, ApiError, NotFound
 from shunter.migrate.conversion.cleaning import digest
-from shunter.migrate.moving.annotations import SOURCE, mark, suspended_without_queue
-from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry, state_of
+from shunter.migrate.moving.annotations import suspended_without_queue
+from shunter.migrate.moving.backup.index import Entry, Index, is_job, read_entry, source_of, state_of
 from shunter.migrate.moving.backup.saving import BY_KIND, listed
 from shunter.migrate.moving.rollback_decisions import RolledBackTrainJob
-from shunter.migrate.moving.runs.trial_labels import is_trial
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.overview import FINISHED_STATES, is_suspended
+
+_V1_KINDS = frozenset(kind.resource.kind for kind in JOB_KINDS)
 
 Verdict = Literal["create", "create suspended", "unchanged", "leave", "refuse"]
 
@@ -50,9 +52,26 @@ class Choice(NamedTuple):
 class Counterpart(NamedTuple):
     """A TrainJob that was created from a v1 job, for the v1 job; the v1 job for the TrainJob. Both are the same training."""
 
-    job: Json
+    kind: str
+    title: str
+    name: str
     state: str
     """Now if it is in the cluster, else when it was backed up."""
+    is_suspended: bool
+    is_unread: bool = False
+    """Whether only the index knows it: its file cannot be read, and the cluster does not have it."""
+    is_certain: bool = True
+    """False if it is not known whether it is a counterpart: only its file says what it was converted from."""
+
+
+def counterpart(job: Json, state: str) -> Counterpart:
+    """A job as a counterpart."""
+    return Counterpart(job["kind"], title_of(job), job["metadata"]["name"], state, is_suspended(job))
+
+
+def _unread(entry: Entry, *, is_certain: bool = True) -> Counterpart:
+    is_waiting = entry.state == "Suspended"
+    return Counterpart(entry.kind, entry.title, entry.name, entry.state, is_waiting, is_unread=True, is_certain=is_certain)
 
 
 def decided(entry: Entry, obj: Json, present: Json | None, choice: Choice, others: Iterable[Counterpart] = ()) -> Decision:
@@ -96,8 +115,8 @@ async def decisions(client: Client, directory: Path, index: Index, choice: Choic
             f"It has those of: {', '.join(sorted({entry.namespace for entry in index.objects})) or 'none'}.",
         )
     read = [_read(directory, entry) for entry in entries]
-    there = [(entry, obj) for entry, obj in zip(entries, read, strict=True) if not isinstance(obj, InputError)]
-    same = await _counterparts(client, there) if choice.resume else {}
+    known = [None if isinstance(obj, InputError) else obj for obj in read]
+    same = await _counterparts(client, list(zip(entries, known, strict=True))) if choice.resume else {}
     found = []
     for entry, obj in zip(entries, read, strict=True):
         if isinstance(obj, InputError):
@@ -136,42 +155,59 @@ async def restore(client: Client, decision: Decision, *, dry_run: bool = False) 
 
 
 def _objection(other: Counterpart) -> str:
-    job, state = other
-    is_finished = state in FINISHED_STATES
-    if job["kind"] == TRAIN_JOBS.kind:
-        train_job = RolledBackTrainJob(is_finished=is_finished, is_running=not is_finished and not is_suspended(job))
-        return train_job.objection(job["metadata"]["name"], state)
+    is_finished = other.state in FINISHED_STATES
+    if not other.is_certain:
+        return f"{other.title} ({other.state}) may be the same training: its file, which says so, cannot be read"
+    if other.is_unread and not is_finished:
+        return "" if other.is_suspended else f"its {other.title} was {other.state}, and its file cannot be read"
+    if other.kind == TRAIN_JOBS.kind:
+        train_job = RolledBackTrainJob(is_finished=is_finished, is_running=not is_finished and not other.is_suspended)
+        return train_job.objection(other.name, other.state)
     if is_finished:
-        return f"its {title_of(job)} has finished ({state}): resumed, it would train again"
-    return "" if is_suspended(job) else f"its {title_of(job)} runs, and both would train"
+        return f"its {other.title} has finished ({other.state}): resumed, it would train again"
+    return "" if other.is_suspended else f"its {other.title} runs, and both would train"
 
 
-async def _counterparts(client: Client, objects: Sequence[tuple[Entry, Json]]) -> dict[str, list[Counterpart]]:
-    """The counterparts of jobs of the backup, by the titles of the jobs. What the cluster no longer has is taken from the backup.
-    If neither job of a training has finished, its TrainJob runs, and the v1 job does not."""
+async def _counterparts(client: Client, read: Sequence[tuple[Entry, Json | None]]) -> dict[str, list[Counterpart]]:
+    """The counterparts of jobs of the backup, by the titles of the jobs; the object of an entry is None if it cannot be read.
+    What the cluster no longer has is taken from the backup, and what had finished there counts always. If neither job of a
+    training has finished, its TrainJob runs, and the v1 job does not."""
     found: dict[str, list[Counterpart]] = {}
-    namespaces = {entry.namespace for entry, _ in objects}
-    train_jobs = await listed(client, TRAIN_JOBS, namespaces) if namespaces else []
-    present = {title_of(job) for job in train_jobs}
-    seen = [Counterpart(job, state_of(job)) for job in train_jobs]
-    seen += [
-        Counterpart(obj, entry.state) for entry, obj in objects if obj["kind"] == TRAIN_JOBS.kind and entry.title not in present
-    ]
-    for one in seen:
-        if not is_trial(one.job):
-            found.setdefault(mark(one.job, SOURCE), []).append(one)
-    finished = {entry.title: Counterpart(obj, entry.state) for entry, obj in objects if entry.is_finished}
-    for entry, obj in objects:
-        if obj["kind"] == TRAIN_JOBS.kind and not is_trial(obj):
-            v1_job = await _v1_job(client, obj)
-            origin = Counterpart(v1_job, state_of(v1_job)) if v1_job else finished.get(mark(obj, SOURCE))
-            found.setdefault(entry.title, []).extend([origin] if origin else [])
+    namespaces = {entry.namespace for entry, _ in read}
+    present = {title_of(job): job for job in (await listed(client, TRAIN_JOBS, namespaces) if namespaces else [])}
+    for job in present.values():
+        if source := source_of(job):
+            found.setdefault(source, []).append(counterpart(job, state_of(job)))
+    finished = {entry.title: entry for entry, _ in read if entry.is_finished}
+    for entry, obj in read:
+        if entry.kind != TRAIN_JOBS.kind:
+            continue
+        source = _source(entry, obj, present.get(entry.title))
+        if source is None:
+            doubtful = [one.title for one, _ in read if one.namespace == entry.namespace and one.kind in _V1_KINDS]
+            for title in doubtful:
+                found.setdefault(title, []).append(_unread(entry, is_certain=False))
+        elif source and (entry.is_finished or entry.title not in present):
+            found.setdefault(source, []).append(counterpart(obj, entry.state) if obj else _unread(entry))
+        if source and obj:
+            v1_job = await _v1_job(client, source)
+            origins = [counterpart(v1_job, state_of(v1_job))] if v1_job else []
+            found.setdefault(entry.title, []).extend(origins + ([_unread(finished[source])] if source in finished else []))
     return found
 
 
-async def _v1_job(client: Client, train_job: Json) -> Json | None:
-    """The v1 job that a TrainJob was created from, if it is in the cluster."""
-    kind, _, place = mark(train_job, SOURCE).partition(" ")
+def _source(entry: Entry, obj: Json | None, present: Json | None) -> str | None:
+    """The title of the v1 job that a TrainJob of the backup was converted from, empty if there is none; None if unknown."""
+    if entry.source is not None:
+        return entry.source
+    if obj is not None:
+        return source_of(obj)
+    return (source_of(present) or None) if present is not None else None
+
+
+async def _v1_job(client: Client, title: str) -> Json | None:
+    """The v1 job of that title (`PyTorchJob training/bert`), if it is in the cluster."""
+    kind, _, place = title.partition(" ")
     namespace, _, name = place.partition("/")
     resource = next((one.resource for one in JOB_KINDS if one.resource.kind == kind), None)
     found = await client.find(resource, name, namespace) if resource else None

@@ -22,7 +22,7 @@ from shunter.kube.errors import AlreadyExists, ApiError, ConnectionProblem, NotF
 from shunter.migrate.conversion.cleaning import clean, digest_of, suspended
 from shunter.migrate.conversion.emit.job import plain_text
 from shunter.migrate.moving import freeze
-from shunter.migrate.moving.backup.index import FORMAT, Entry, Index, is_job, needs_of, read_index, state_of
+from shunter.migrate.moving.backup.index import FORMAT, Entry, Index, is_job, needs_of, read_index, source_of, state_of
 from shunter.migrate.own_files import BACKUP_INDEX
 from shunter.migrate.writing import write_whole
 
@@ -154,6 +154,7 @@ def _write(directory: Path, obj: Json, refused: str) -> Entry:
         state=state_of(obj),
         owner=owner_of(obj),
         needs=needs_of(obj),
+        source=source_of(obj),
         refused=refused,
     )
 
