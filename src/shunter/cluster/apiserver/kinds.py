@@ -7,7 +7,7 @@ watch, tables) never asks which kind it serves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -94,6 +94,13 @@ class ScalePaths(NamedTuple):
     spec_replicas: str
     status_replicas: str
     label_selector: str = ""
+
+
+def value_at(document: Any, path: str) -> Any:
+    """What stands at a dotted path; None where there is nothing, or nothing on the way."""
+    for part in path.split("."):
+        document = document.get(part) if isinstance(document, dict) else None
+    return document
 
 
 def no_defaults(obj: Json) -> None:

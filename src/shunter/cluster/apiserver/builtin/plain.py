@@ -21,6 +21,7 @@ from shunter.api.resources import (
     SERVICE_ACCOUNTS,
     Resource,
 )
+from shunter.cluster.apiserver.builtin.pod.gated_fields import drop_gated_fields
 from shunter.cluster.apiserver.builtin.rules.disruption_budgets import disruption_budget_errors, disruption_budget_status_errors
 from shunter.cluster.apiserver.builtin.rules.drivers import csi_driver_errors, csi_node_errors, volume_attachment_errors
 from shunter.cluster.apiserver.builtin.rules.endpoints import endpoint_slice_errors, endpoints_errors
@@ -33,6 +34,7 @@ from shunter.cluster.apiserver.builtin.rules.nodes import (
     node_status_errors,
     node_warnings,
     prepare_lease,
+    prepare_node,
     runtime_class_errors,
 )
 from shunter.cluster.apiserver.builtin.rules.quotas import limit_range_errors, resource_quota_errors, resource_quota_status_errors
@@ -56,6 +58,7 @@ def kinds() -> list[Kind]:
             selectable_fields=("spec.unschedulable",),
             stored_fields={"spec.unschedulable": StoredField(("spec.unschedulable",), "false")},
             default=default_node,
+            prepare=prepare_node,
             validate=node_errors,
             warnings=node_warnings,
             validate_status=node_status_errors,
@@ -232,8 +235,8 @@ def _csi_driver_warnings(driver: Json, old: Json | None, objects: Objects) -> li
 
 
 def _prepare_csi_driver(driver: Json, old: Json | None) -> None:
-    """Its generation counts changes only. A field of the feature VolumeLimitScaling, which is off, is dropped."""
-    driver["spec"].pop("preventPodSchedulingIfMissing", None)
+    """Its generation counts changes only. A new field of the feature VolumeLimitScaling, which is off, is dropped."""
+    drop_gated_fields(driver["spec"], old and old["spec"], "preventPodSchedulingIfMissing")
     if old is not None and driver["spec"] != old["spec"]:
         driver["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 

@@ -46,6 +46,7 @@ def kind() -> Kind:
             "spec.hostNetwork": StoredField(("spec.hostNetwork",), "false"),
             "status.podIPs": StoredField(()),  # a label that kube-apiserver knows and that no pod has
         },
+        pod_spec="spec",
         default=default_pod,
         admit=_admit,
         prepare=_prepare,

@@ -18,6 +18,7 @@ from shunter.api.meta import Json, ObjectMeta, annotations_of, rfc3339
 from shunter.api.names import label_key_faults, subdomain_faults
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from shunter.api.scheduling.storage_classes import BETA_CLASS, class_of, default_class
+from shunter.cluster.apiserver.builtin.pod.gated_fields import drop_gated_fields
 from shunter.cluster.apiserver.builtin.pod.placement_rules import node_selector_errors
 from shunter.cluster.apiserver.builtin.pod.volume_rules import persistent_source_errors, persistent_sources
 from shunter.cluster.apiserver.builtin.rules.claims import VOLUME_MODES, access_mode_errors, claim_spec_errors
@@ -108,9 +109,9 @@ def _admit_volume(volume: Json, old: Json | None, objects: Objects) -> None:
 
 
 def _prepare_claim(claim: Json, old: Json | None) -> None:
-    """A data source in another namespace is dropped: the feature CrossNamespaceVolumeDataSource is off."""
+    """A new data source in another namespace is dropped: the feature CrossNamespaceVolumeDataSource is off."""
     if (claim["spec"].get("dataSourceRef") or {}).get("namespace"):
-        del claim["spec"]["dataSourceRef"]
+        drop_gated_fields(claim["spec"], old and old["spec"], "dataSourceRef")
     if old is None:
         claim["status"] = {"phase": "Pending"}
 

@@ -12,6 +12,7 @@ from shunter.api.meta import Json, annotations_of
 from shunter.api.names import label_faults
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS, Resource
 from shunter.cluster.apiserver.builtin.pod.defaults import default_pod_spec
+from shunter.cluster.apiserver.builtin.pod.gated_fields import drop_gated_fields
 from shunter.cluster.apiserver.builtin.pod.warnings import named_template_warnings, pod_template_warnings, template_warnings
 from shunter.cluster.apiserver.builtin.rules.workload_status import (
     daemon_set_status_errors,
@@ -48,6 +49,7 @@ def kinds() -> list[Kind]:
             scale=WORKLOAD_SCALE,
             selectable_fields=("status.replicas",),
             stored_fields={"status.replicas": StoredField(("status.replicas",), "0")},
+            pod_spec="spec.template.spec",
             default=_default_replication_controller,
             validate=replication_controller_errors,
             warnings=named_template_warnings,
@@ -56,6 +58,7 @@ def kinds() -> list[Kind]:
         typed(
             Resource("", "v1", "PodTemplate", "podtemplates"),
             returns_deleted=True,
+            pod_spec="template.spec",
             default=_default_pod_template,
             validate=pod_template_errors,
             warnings=pod_template_warnings,
@@ -101,6 +104,7 @@ def kinds() -> list[Kind]:
             "sts",
             default=_default_stateful_set,
             validate=stateful_set_errors,
+            prepare=_prepare_stateful_set,
             name_faults=label_faults,
             warnings=_stateful_set_warnings,
             validate_status=stateful_set_status_errors,
@@ -130,6 +134,7 @@ def _workload(
         short_names=(short_name,),
         categories=("all",),
         has_status=True,
+        pod_spec="spec.template.spec",
         warnings=warnings,
         **rest,
     )
@@ -211,7 +216,6 @@ def _default_stateful_set(stateful_set: Json) -> None:
     if "type" not in strategy:
         strategy["type"] = "RollingUpdate"
         strategy.setdefault("rollingUpdate", {})
-    strategy.get("rollingUpdate", {}).pop("maxUnavailable", None)  # the feature MaxUnavailableStatefulSet is off
     if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
@@ -225,3 +229,9 @@ def _default_stateful_set(stateful_set: Json) -> None:
         claim["spec"].setdefault("volumeMode", "Filesystem")
         claim["status"].setdefault("phase", "Pending")
     default_pod_spec(spec["template"]["spec"])
+
+
+def _prepare_stateful_set(stateful_set: Json, old: Json | None) -> None:
+    """A new `maxUnavailable` is dropped: the feature MaxUnavailableStatefulSet is off."""
+    before = None if old is None else old["spec"]["updateStrategy"].get("rollingUpdate")
+    drop_gated_fields(stateful_set["spec"]["updateStrategy"].get("rollingUpdate", {}), before, "maxUnavailable")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from shunter.api.meta import Json
 from shunter.api.resources import Resource
-from shunter.cluster.apiserver.kinds import ScalePaths
+from shunter.cluster.apiserver.kinds import ScalePaths, value_at
 from shunter.cluster.apiserver.printers.columns import format_selector
 
 SCALES = Resource("autoscaling", "v1", "Scale", "scales")
@@ -24,20 +22,14 @@ def scale_of(document: Json, paths: ScalePaths) -> Json:
             if name in metadata
         },
         "spec": {},
-        "status": {"replicas": _at(document, paths.status_replicas) or 0},
+        "status": {"replicas": value_at(document, paths.status_replicas) or 0},
     }
-    replicas = _at(document, paths.spec_replicas)
+    replicas = value_at(document, paths.spec_replicas)
     if replicas:
         shown["spec"]["replicas"] = replicas
-    selector = _at(document, paths.label_selector) if paths.label_selector else None
+    selector = value_at(document, paths.label_selector) if paths.label_selector else None
     if selector and not isinstance(selector, str) and all(isinstance(value, str) for value in selector.values()):
         selector = {"matchLabels": selector}  # of a ReplicationController
     if selector:
         shown["status"]["selector"] = selector if isinstance(selector, str) else format_selector(selector)
     return shown
-
-
-def _at(document: Any, path: str) -> Any:
-    for part in path.split("."):
-        document = document.get(part) if isinstance(document, dict) else None
-    return document

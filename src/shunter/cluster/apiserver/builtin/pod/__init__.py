@@ -6,7 +6,7 @@ placement_rules.py, label_keys.py    what is refused of where it runs; the pod's
 device_rules.py, file_keys.py    what is refused of block devices, and of variables from files
 pod_level_resources.py, operating_systems.py    of resources of the whole pod, and of fields of other systems
 resource_claims.py    of its claims of devices
-gated_fields.py    what is dropped, as its feature is off
+gated_fields.py    what is dropped of new objects, as its feature is off
 defaults.py, resources.py    defaults; requests by default and the QoS class
 ephemeral.py, warnings.py    ephemeral containers; Warning headers
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.api.meta import Json
-from shunter.cluster.apiserver.builtin.pod.gated_fields import drop_gated_fields
 from shunter.cluster.apiserver.builtin.pod.resources import containers_of, default_pod_level_requests
 
 _FILE_MODE = 0o644
@@ -34,8 +33,7 @@ def default_pod(pod: Json) -> None:
 
 
 def default_pod_spec(spec: Json) -> None:
-    """What every pod spec gets, and what none keeps, in templates too."""
-    drop_gated_fields(spec)
+    """What every pod spec gets, in templates too."""
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("securityContext", {})

@@ -9,6 +9,7 @@ from shunter.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from shunter.api.formats import cidr
 from shunter.api.meta import Json
 from shunter.api.names import label_faults, label_key_faults, label_value_faults
+from shunter.cluster.apiserver.builtin.pod.gated_fields import drop_gated_fields
 from shunter.cluster.apiserver.builtin.pod.rules import toleration_errors
 from shunter.cluster.apiserver.builtin.rules.resources import amount_errors, container_resource_name_errors
 from shunter.cluster.apiserver.field_rules import changed, faults, label_errors, negative, unsupported
@@ -21,9 +22,8 @@ _NO_GATES = ("preferredHolder", "strategy")
 
 def default_node(node: Json) -> None:
     """In place: `podCIDRs` becomes `podCIDR` alone where it does not begin with that, an absent `podCIDR` its first; an absent
-    `status.allocatable` the capacity. `configSource`, which no kubelet reads any more, is dropped."""
+    `status.allocatable` the capacity."""
     spec = node["spec"]
-    spec.pop("configSource", None)
     first, blocks = spec.get("podCIDR"), spec.get("podCIDRs") or []
     if first and blocks[:1] != [first]:
         spec["podCIDRs"] = [first]
@@ -34,9 +34,17 @@ def default_node(node: Json) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
+def prepare_node(node: Json, old: Json | None) -> None:
+    """Drops a new `configSource`, which no kubelet reads any more."""
+    drop_gated_fields(node["spec"], old and old["spec"], "configSource")
+
+
 def node_warnings(node: Json, old: Json | None, objects: Objects) -> list[str]:
-    """About a field that is there for old clients."""
-    return ["spec.externalID: this field is deprecated, and is unused by Kubernetes"] if node["spec"].get("externalID") else []
+    """About fields that are there for old clients."""
+    found = ["spec.configSource: the feature is removed"] if "configSource" in node["spec"] else []
+    if node["spec"].get("externalID"):
+        found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+    return found
 
 
 def node_errors(node: Json, old: Json | None) -> list[FieldError]:
@@ -85,9 +93,8 @@ def runtime_class_errors(runtime_class: Json, old: Json | None) -> list[FieldErr
 
 
 def prepare_lease(lease: Json, old: Json | None) -> None:
-    """Drops `preferredHolder` and `strategy`: their feature gate is off by default."""
-    for name in _NO_GATES:
-        lease["spec"].pop(name, None)
+    """Drops `preferredHolder` and `strategy` where they are new: their feature gate is off by default."""
+    drop_gated_fields(lease["spec"], old and old["spec"], *_NO_GATES)
 
 
 def lease_errors(lease: Json, old: Json | None) -> list[FieldError]:
