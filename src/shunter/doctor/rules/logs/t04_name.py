@@ -4,13 +4,16 @@ H03 names it, if their stacks show that they wait for it."""
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from datetime import datetime
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from shunter.api.grouping import grouped_by
 from shunter.doctor.case import Case
 from shunter.doctor.rules.logs.texts import line, log_excerpt, matching, verdict
 from shunter.doctor.rules.rule import Rule, logs_of_failures, ranks_text
 from shunter.doctor.verdicts import Excerpt, Verdict
+from shunter.kube.pods.log_times import time_of
 
 _TEXT = re.compile(
     r"(?:Name or service not known|Temporary failure in name resolution|Name does not resolve|nodename nor servname provided"
@@ -22,7 +25,11 @@ _HOST = re.compile(
     re.IGNORECASE,
 )
 
-_FETCHES = re.compile(r"/(?:urllib|urllib3|requests|httpx|httpcore|aiohttp|botocore|huggingface_hub|http)/|^curl: ", re.MULTILINE)
+_FETCHES = re.compile(
+    r"(?:/|\b(?=[\w.]*: ))(?:urllib|urllib3|requests|httpx|httpcore|aiohttp|botocore|huggingface_hub|http)(?:[/.]|: )"
+    r"|^curl: |HTTPS?Connection",
+    re.MULTILINE,
+)
 """A client of the web: the job's own names are not looked up by one."""
 OF_THE_JOB = "Compare it with the job's Services: kubectl get services. Use the MASTER_ADDR that the job sets."
 _OF_THE_PROGRAM = (
@@ -31,6 +38,10 @@ _OF_THE_PROGRAM = (
 )
 LEAST_RETRIES = 3
 """Warnings at the end of a log that show that a rank tries again: after one or two it may have gone on without a line."""
+BACK_OFF = 5
+"""How many times the longest wait between warnings the next may last: torch multiplies it, and adds a random part,"""
+LONGEST_BACK_OFF = 90.0
+"""up to so many seconds."""
 
 
 class Retry(NamedTuple):
@@ -69,18 +80,26 @@ def judge(case: Case) -> list[Verdict]:
     ]
 
 
-def retried_name(case: Case) -> Retry | None:
-    """The host name that running ranks cannot resolve, by three or more warnings with which their logs end; None without such.
-    Not by itself a cause: ranks may have gone on since, without a line."""
-    found = [one for pod in case.last_lines if (one := _retries(case, pod)) is not None]
-    host = _host(found[0].text) if found else ""
-    return Retry(host, tuple(found)) if host else None
+def retried_names(case: Case, now: datetime) -> list[Retry]:
+    """The host names that running ranks cannot resolve, by three or more warnings with which their logs end, the last no older
+    than one wait before `now`: of a name that resolves since then, torch writes no line. Those of the most ranks first."""
+    found = [one for pod in case.last_lines if (one := _retries(case, pod, now)) is not None]
+    groups = grouped_by(found, lambda one: _host(one.text))
+    retries = [Retry(host, tuple(ones)) for host, ones in groups.items() if host]
+    return sorted(retries, key=lambda one: -len(one.excerpts))
 
 
-def _retries(case: Case, pod: str) -> Excerpt | None:
-    """The last of the warnings with which the log of a pod that holds one rank ends."""
-    own, ranks = [*takewhile(lambda one: _TEXT.search(one.text), reversed(case.last_lines[pod]))], case.ranks.get(pod, ())
-    if len(own) < LEAST_RETRIES or len(ranks) != 1:
+def _retries(case: Case, pod: str, now: datetime) -> Excerpt | None:
+    """The last of the warnings of one name with which the log of a pod that holds one rank ends."""
+    ranks = case.ranks.get(pod, ())
+    lines = reversed(case.last_lines[pod])
+    own = [*takewhile(lambda one: _TEXT.search(one.text) and not _FETCHES.search(one.text), lines)]
+    own = [*takewhile(lambda one: _host(one.text) == _host(own[0].text), own)]
+    times = [at for one in own if (at := time_of(one.at)) is not None]
+    if len(times) < LEAST_RETRIES or len(ranks) != 1:
+        return None
+    longest = max((later - earlier).total_seconds() for later, earlier in pairwise(times))
+    if (now - times[0]).total_seconds() > min(BACK_OFF * longest, LONGEST_BACK_OFF):
         return None
     return Excerpt(source="log", text=own[0].text.strip(), pod=pod, at=own[0].at, rank=ranks[0])
 

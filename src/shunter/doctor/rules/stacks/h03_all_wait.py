@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shunter.api.formats.counts import joined
 from shunter.doctor.case import Case
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rank_texts import call, called, collective
-from shunter.doctor.rules.logs.t04_name import OF_THE_JOB, retried_name
+from shunter.doctor.rules.logs.t04_name import OF_THE_JOB, retried_names
 from shunter.doctor.rules.rule import Rule
 from shunter.doctor.rules.stacks import h04_recorder
 from shunter.doctor.rules.stacks.h01_hung import needs
@@ -36,10 +37,10 @@ def judge(case: Case) -> list[Verdict]:
     if made.is_made or h04_recorder.judge(case):
         return []
     number = len(ranks.ranks)
-    retry = retried_name(case) if joining else None
-    if retry is not None:
-        who = rank_list(retry.ranks)
-        text = f"all {number} ranks wait in the rendezvous, because {who} cannot resolve the host name {retry.host}"
+    retries = retried_names(case, case.evidence.samples[1].at) if joining else []
+    if retries:
+        who = joined([f"{rank_list(one.ranks)} cannot resolve the host name {one.host}" for one in retries])
+        text = f"all {number} ranks wait in the rendezvous, because {who}"
         remedy = OF_THE_JOB
     elif joining:
         text = f"all {number} ranks wait in the rendezvous: for another rank, or for an address where no process listens"
@@ -62,15 +63,15 @@ def judge(case: Case) -> list[Verdict]:
     return [
         Verdict(
             id="H03",
-            title="MAY HANG" if retry is None else "HUNG",
+            title="HUNG" if retries else "MAY HANG",
             cause=text,
-            confidence="possible" if retry is None else "likely",
+            confidence="likely" if retries else "possible",
             ranks=tuple(rank.rank for rank in ranks.ranks),
             pods=tuple(dict.fromkeys(rank.pod for rank in ranks.ranks)),
             evidence=(
                 *(Excerpt(source="stack", text=call(rank), pod=rank.pod, rank=rank.rank) for rank in ranks.ranks),
                 Excerpt(source="log", text=made.text),
-                *(retry.excerpts if retry is not None else ()),
+                *(excerpt for one in retries for excerpt in one.excerpts),
             ),
             remedy=remedy,
         )
