@@ -12,8 +12,8 @@ from jobset_pods import SHAPES, Shape, jobset_of, pods_of
 from rank_pods import MakeTrainJob, pod
 from shunter.api.meta import Json
 from shunter.api.trainer.trainjob import TrainJob
-from shunter.kube.controllers.plan import Patch, Plan
-from shunter.operator.trainer.plan import Observed, plan
+from shunter.kube.controllers.plan import Failure, Patch, Plan
+from shunter.operator.trainer.plan import Observed, plan, plan_failure
 from shunter.operator.trainer.views import LiveJobSet, RankPod
 
 MakeRuntime = Callable[..., Json]
@@ -86,6 +86,42 @@ def test_a_suspension_takes_no_failure_along(make_trainjob: MakeTrainJob, make_r
     made = planned(make_trainjob(suspend=True), make_runtime(), now, pod(), jobset=jobset)
     assert any(isinstance(write, Patch) for write in made.writes)
     assert made.is_status_first
+
+
+DELETED = {"deleted": "2026-11-21T12:00:30Z", "finished": "2026-11-21T12:00:05Z"}
+"""A pod that was deleted at 12:00:00 and ended five seconds later."""
+
+
+@pytest.mark.parametrize("is_suspended", [False, True], ids=["runs", "suspended"])
+@pytest.mark.parametrize(
+    ("ended", "is_recorded"),
+    [
+        (pod(), True),
+        (pod(finished="2026-11-21T11:59:59Z", deleted="2026-11-21T12:00:30Z"), True),
+        (pod(**DELETED), False),
+        (pod(exit_code=137, **DELETED), False),
+    ],
+    ids=["there", "before its deletion", "after its deletion", "killed after its deletion"],
+)
+def test_a_job_that_a_finalizer_holds_has_the_failures_of_pods_that_did_not_end_by_their_deletion(
+    make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, ended: RankPod, is_recorded: bool, is_suspended: bool
+) -> None:
+    """Also if a write is refused: the suspension of its JobSet by a conflict."""
+    held = {"deletionTimestamp": "2026-11-21T11:58:00Z", "finalizers": ["example.org/hold"]}
+    owner = {"apiVersion": "v1", "kind": "TrainJob", "name": "mnist", "uid": "u1", "controller": True}
+    jobset = msgspec.convert(
+        {"metadata": {"name": "mnist", "namespace": "team-a", "uid": "j1", "ownerReferences": [owner]}}, LiveJobSet
+    )
+    observed = Observed(
+        job=make_trainjob(metadata=held, suspend=is_suspended), runtime=make_runtime(), failed_pods=(ended,), jobset=jobset
+    )
+    made = plan(observed, now)
+    assert len(made.writes) == is_suspended
+    refused = [plan_failure(observed, Failure(write, 409, "Conflict", "it has changed"), now) for write in made.writes]
+    for each in (made, *refused):
+        assert each.status is not None
+        assert ("rankFailures" in each.status.desired) == is_recorded
+        assert [event.reason for event in each.events if event.reason == "RankFailed"] == ["RankFailed"] * is_recorded
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

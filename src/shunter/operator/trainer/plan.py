@@ -100,10 +100,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(observed: Observed, now: datetime) -> Plan:
-    """What the operator writes about this job now. How the pods of a job that is being deleted end is no failure of theirs."""
-    is_leaving = observed.job.metadata.deletion_timestamp is not None
-    failed_pods = () if is_leaving else observed.failed_pods
-    return with_failures(observed.job, observed.own_jobset, failed_pods, _plan(observed, now))
+    """What the operator writes about this job now, with what failed in its pods, also while it is being deleted: what ends with
+    the deletion of its pod is no failure."""
+    return with_failures(observed.job, observed.own_jobset, observed.failed_pods, _plan(observed, now))
 
 
 def _plan(observed: Observed, now: datetime) -> Plan:
