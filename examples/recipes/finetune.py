@@ -209,13 +209,19 @@ class Keeper(TrainerCallback):
         if self.stopped:
             control.should_training_stop = True
             control.should_save = args.save_strategy != "no"
+        if control.should_save and state.is_world_process_zero:  # until all ranks have written, this tells it from a complete one
+            begun = self.mark(args, state).with_suffix(".new")
+            begun.parent.mkdir(parents=True, exist_ok=True)
+            begun.write_text(json.dumps(self.settings))
+
+    def mark(self, args, state):
+        return Path(args.output_dir, f"checkpoint-{state.global_step}", ".metadata")
 
     def on_save(self, args, state, control, **_):
         if dist.is_initialized():
             dist.barrier()
         if state.is_world_process_zero:
-            mark = Path(args.output_dir, f"checkpoint-{state.global_step}", ".metadata")
-            mark.with_suffix(".new").write_text(json.dumps(self.settings))
+            mark = self.mark(args, state)
             mark.with_suffix(".new").replace(mark)
             self.progress.checkpoint(state.global_step, time.monotonic() - self.step_ended, args.save_steps)
 

@@ -30,12 +30,12 @@ def saved(root: Path, **steps: str) -> SavedCheckpoints:
     return only
 
 
-def test_each_checkpoint_that_is_not_whole_is_marked(tmp_path: Path) -> None:
+def test_each_checkpoint_that_is_not_whole_is_marked_down_to_the_first_that_is(tmp_path: Path) -> None:
     only = saved(tmp_path, step_9=HALF, step_8=TORN, step_7=WHOLE, step_6=TORN)
     torn = f"damaged: {FILE} has 5 bytes of 2,838"
     table = steps_table(only.steps)
     assert column(table, "STEP") == ["9", "8", "7", "6"]
-    assert column(table, "") == ["incomplete", torn, "", torn]
+    assert column(table, "") == ["incomplete", torn, "", ""]
     jobs = jobs_table([only])
     assert (column(jobs, "NEWEST"), column(jobs, "")) == (["8"], [torn])
 

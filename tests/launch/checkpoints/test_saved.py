@@ -17,6 +17,7 @@ from migrate.survey.scan.test_files import WITH_PERMISSIONS
 from shunter.errors import InputError
 from shunter.launch.checkpoints.saved import (
     SavedStep,
+    StoredFile,
     examined_steps,
     make_directory,
     names_with_checkpoints,
@@ -26,6 +27,7 @@ from shunter.launch.checkpoints.saved import (
     saved_checkpoints,
     saved_files,
     saved_steps,
+    steps_of,
     with_checkpoints,
     with_saved,
 )
@@ -75,6 +77,47 @@ def test_a_checkpoint_of_transformers_trainer_is_complete_when_its_state_is_ther
     assert newest[0] == 500
     (tmp_path / "checkpoint-500/trainer_state.json").write_text('{"global_step": 5')
     assert [one.damage for one in examined_steps(tmp_path)] == ["", "trainer_state.json is truncated"]
+
+
+@pytest.mark.parametrize(
+    ("files", "complete"),
+    [
+        pytest.param({40: ["trainer_state.json"], 20: ["trainer_state.json"]}, [40, 20], id="the Trainer's own"),
+        pytest.param({40: ["trainer_state.json"], 20: ["trainer_state.json", ".metadata"]}, [20], id="one has .metadata"),
+        pytest.param({40: ["trainer_state.json", ".metadata.new"]}, [], id="the only one, killed before its .metadata"),
+        pytest.param({40: ["trainer_state.json", ".metadata"]}, [40], id="the only one, complete"),
+        pytest.param({40: ["trainer_state.json", "fsdp_0/.metadata"]}, [40], id="a .metadata of a part"),
+    ],
+)
+def test_a_checkpoint_of_the_recipe_is_complete_only_when_all_ranks_have_written(
+    tmp_path: Path, files: dict[int, list[str]], complete: list[int]
+) -> None:
+    """finetune.py saves by the Trainer, and its rank 0 adds `.metadata` after a barrier: a kill between both left a checkpoint
+    that counted as complete, and that the recipe itself ignores."""
+    for step, names in files.items():
+        for name in names:
+            path = tmp_path / f"checkpoint-{step}" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("{}")
+    assert [step.step for step in saved_steps(tmp_path) if step.is_complete] == complete
+    newest = newest_complete(tmp_path)
+    assert (newest and newest[0]) == (complete[0] if complete else None)
+
+
+def test_checkpoints_are_read_from_the_newest_to_the_first_that_is_whole() -> None:
+    """A bucket answers one request at a time: the marks of all its checkpoints were read, one after the other."""
+    states = {step: b'{"global_step": 5' if step > 997 else b"{}" for step in range(1000)}
+    files = [StoredFile(f"checkpoint-{step}/trainer_state.json", len(state), NOON) for step, state in states.items()]
+    asked = []
+
+    def read(path: str) -> bytes:
+        asked.append(path.partition("/")[0])
+        return states[int(asked[-1].removeprefix("checkpoint-"))]
+
+    found = steps_of(files, read)
+    assert asked == ["checkpoint-999", "checkpoint-998", "checkpoint-997"]
+    assert [step.step for step in found if step.damage] == [999, 998]
+    assert all(step.is_complete for step in found)
 
 
 @pytest.mark.parametrize("norm", [float("nan"), float("inf"), -float("inf")])

@@ -1,8 +1,9 @@
 """Checkpoints that jobs made from programs have saved: directories `step-N` or `checkpoint-N`, complete when they
 have a `.metadata` or a `trainer_state.json`.
 
-The former is how torch.distributed.checkpoint ends a save, and what examples/recipes/lm.py goes by; the latter is the last file
-that the Trainer of transformers writes (5.23).
+The former is how torch.distributed.checkpoint ends a save, and what examples/recipes go by; the latter is the last file that the
+Trainer of transformers writes (5.23). examples/recipes/finetune.py uses the Trainer, and adds a `.metadata` when all ranks have
+written: its `.metadata.new`, which is there before the Trainer saves, says that the checkpoint is not complete without.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -29,13 +31,23 @@ from shunter.operator.training_progress import Checkpoint, Progress
 
 COMPLETE = ".metadata"
 TRAINER_STATE = "trainer_state.json"
+BEGUN = ".metadata.new"
+"""What becomes `.metadata` when all ranks have written."""
 MARKS = (COMPLETE, TRAINER_STATE)
-"""The files of which one makes a checkpoint complete."""
+"""The files of which one makes a checkpoint complete; which one, all checkpoints of its place decide together."""
 _STEP = re.compile(r"(?:step|checkpoint)-(\d+)")
 """The second is how the Trainer of transformers calls them."""
 
 
 FORMS = "Complete are directories step-N and checkpoint-N with .metadata (torch) or trainer_state.json (transformers)."
+
+
+class _Key(NamedTuple):
+    """Orders the checkpoints of a place."""
+
+    step: int
+    name: str
+    """Of its directory."""
 
 
 class SavedStep(Struct, frozen=True):
@@ -61,52 +73,59 @@ class StoredFile(Struct, frozen=True):
 
 def steps_of(files: Iterable[StoredFile], read: Callable[[str], bytes] | None = None) -> list[SavedStep]:
     """The checkpoints that the files of a place make, the newest step first: the rule of what is one, and complete. `read` gives
-    what a file holds, by its path, less of it if it may not; without it nothing is looked for that is wrong with them."""
-    return sorted(
-        (
-            SavedStep(
-                step,
-                sum(file.size for file in own),
-                max(file.saved for file in own),
-                is_complete=(is_complete := _is_complete(name, own)),
-                name=name,
-                damage=_damage(name, own, read) if is_complete and read is not None else "",
-            )
-            for (step, name), own in _by_step(files).items()
-        ),
-        key=lambda step: -step.step,
-    )
+    what a file holds, by its path, less of it if it may not; with it the complete ones are examined from the newest down to the
+    first that is whole, which is the last that a restore may need; without it none."""
+    by_step = _by_step(files)
+    marks = _marks({key: _names(key, own) for key, own in by_step.items()})
+    found: list[SavedStep] = []
+    is_whole_found = read is None
+    for key, own in sorted(by_step.items(), reverse=True):
+        fault = ""
+        if read is not None and not is_whole_found and key in marks:
+            fault = _damage(key, own, marks[key], read)
+            is_whole_found = not fault
+        size, saved = sum(file.size for file in own), max(file.saved for file in own)
+        found.append(SavedStep(key.step, size, saved, is_complete=key in marks, name=key.name, damage=fault))
+    return found
 
 
 def newest_damage(files: Iterable[StoredFile], read: Callable[[str], bytes]) -> tuple[str, str]:
     """The newest complete checkpoint of a place, such as `step-4`, and what is wrong with it, such as `__1_0.distcp is missing`;
     both empty where nothing is known to be wrong. `read` is as of `steps_of`."""
-    complete = {key: own for key, own in _by_step(files).items() if _is_complete(key[1], own)}
-    if not complete:
+    by_step = _by_step(files)
+    marks = _marks({key: _names(key, own) for key, own in by_step.items()})
+    if not marks:
         return "", ""
-    name = max(complete)[1]
-    fault = _damage(name, complete[max(complete)], read)
-    return (name, fault) if fault else ("", "")
+    newest = max(marks)
+    fault = _damage(newest, by_step[newest], marks[newest], read)
+    return (newest.name, fault) if fault else ("", "")
 
 
-def _by_step(files: Iterable[StoredFile]) -> dict[tuple[int, str], list[StoredFile]]:
-    """The files of each checkpoint, by its step and the name of its directory."""
-    found: dict[tuple[int, str], list[StoredFile]] = {}
+def _by_step(files: Iterable[StoredFile]) -> dict[_Key, list[StoredFile]]:
+    found: dict[_Key, list[StoredFile]] = {}
     for file in files:
         name = file.path.partition("/")[0]
         if match := _STEP.fullmatch(name):
-            found.setdefault((int(match[1]), name), []).append(file)
+            found.setdefault(_Key(int(match[1]), name), []).append(file)
     return found
 
 
-def _is_complete(name: str, own: Iterable[StoredFile]) -> bool:
-    return any(file.path == f"{name}/{mark}" for file in own for mark in MARKS)
+def _names(key: _Key, own: Iterable[StoredFile]) -> set[str]:
+    """The paths of the files of a checkpoint, in its directory."""
+    return {file.path.removeprefix(f"{key.name}/") for file in own}
 
 
-def _damage(name: str, own: Iterable[StoredFile], read: Callable[[str], bytes]) -> str:
-    sizes = {file.path.removeprefix(f"{name}/"): file.size for file in own}
-    mark = next(mark for mark in MARKS if mark in sizes)
-    content = read(f"{name}/{mark}")
+def _marks(names: Mapping[_Key, Collection[str]]) -> dict[_Key, str]:
+    """The complete checkpoints of a place, and the file that makes each complete, by the names of their files. One program writes
+    them all: where one has, or is to get, a `.metadata`, none is complete without."""
+    uses_metadata = any(name in own for own in names.values() for name in (COMPLETE, BEGUN))
+    mark = COMPLETE if uses_metadata else TRAINER_STATE
+    return {key: mark for key, own in names.items() if mark in own}
+
+
+def _damage(key: _Key, own: Iterable[StoredFile], mark: str, read: Callable[[str], bytes]) -> str:
+    sizes = {file.path.removeprefix(f"{key.name}/"): file.size for file in own}
+    content = read(f"{key.name}/{mark}")
     if len(content) != sizes[mark]:
         return ""  # it may not be read
     return damage(content, sizes) if mark == COMPLETE else _trainer_damage(content)
@@ -127,7 +146,7 @@ def saved_steps(directory: Path) -> list[SavedStep]:
 
 
 def examined_steps(directory: Path) -> list[SavedStep]:
-    """As `saved_steps`, with what is wrong with each complete checkpoint."""
+    """As `saved_steps`, with what is wrong with those that `steps_of` examines."""
     return steps_of(saved_files(directory), reader(directory))
 
 
@@ -190,14 +209,16 @@ def others_below(directory: Path) -> str:
 def newest_complete(directory: Path) -> tuple[int, datetime] | None:
     """The newest complete step and when it was complete; None where there is none, or the directory cannot be read. Cheaper than
     `saved_steps`, as it does not look at what was saved."""
-    found = []
+    names = {}
     with contextlib.suppress(OSError):
         for entry in directory.iterdir():
             if match := _STEP.fullmatch(entry.name):
-                for mark in MARKS:
-                    with contextlib.suppress(OSError):
-                        found.append((int(match[1]), datetime.fromtimestamp((entry / mark).stat().st_mtime, UTC)))
-    return max(found, default=None)
+                found = [name for name in (*MARKS, BEGUN) if os.path.exists(entry / name)]
+                names[_Key(int(match[1]), entry.name)] = found
+    for key, mark in sorted(_marks(names).items(), reverse=True):
+        with contextlib.suppress(OSError):  # it was deleted meanwhile
+            return key.step, datetime.fromtimestamp((directory / key.name / mark).stat().st_mtime, UTC)
+    return None
 
 
 def with_saved(found: Progress | None, job: Json) -> Progress | None:
