@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -19,6 +20,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
 from shunter.doctor.evidence import Evidence, Process, Sample
 from shunter.doctor.sampling import TWICE, Sampler
+from shunter.kube import client as kube_client
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 
@@ -65,6 +67,26 @@ class Skewed(Logs):
     ) -> Response:
         found = await super().request(method, path, params=params, headers=headers, body=body)
         return found._replace(headers={"date": format_datetime(datetime.now(UTC) - timedelta(minutes=3), usegmt=True)})
+
+
+async def test_the_log_of_a_frozen_node_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that stopped left the connection open, and `shunter doctor` waited for it without end."""
+    monkeypatch.setattr(kube_client, "LOG_SECONDS", 0.05)
+
+    class Frozen(Logs):
+        async def stream(
+            self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+        ) -> AsyncGenerator[bytes]:
+            yield f"a line of {path.split('/')[-2]}\n".encode()
+            if "bert-node-0-1" in path:
+                await asyncio.Event().wait()
+
+    pods = [train_pod(0), train_pod(1)]
+    pods[1]["spec"]["nodeName"] = "gpu-7"
+    async with asyncio.timeout(10):
+        found = await api_evidence(Client(Frozen(pods=pods)), load_yaml(TRAIN_JOB))
+    assert [log.pod for log in found.logs] == ["bert-node-0-0"]
+    assert [one.why for one in found.missing if one.what == "logs"] == ["node gpu-7 does not respond"]
 
 
 async def test_silence_is_measured_by_the_clock_of_the_cluster() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -93,6 +94,22 @@ async def test_the_doctor_looks_less_often_at_a_job_at_which_it_looks_for_long(
         await diagnosing.read(client, job, lambda: PODS, [])
         clock.now += 1
     assert [later - before for before, later in pairwise(looks)] == [30.0, 30.0]
+
+
+async def test_the_cause_is_shown_while_the_doctor_gets_no_answer(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frozen node does not answer with logs."""
+
+    async def silent(*_: object, **__: object) -> Evidence:
+        return await asyncio.Future()
+
+    monkeypatch.setattr(job_readings, "api_evidence", silent)
+    monkeypatch.setattr(job_readings, "REPORT_SECONDS", 0.05)
+    waiting = [{"name": "pytorch", "restartCount": 0, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such"}}}]
+    PODS[:] = [v1_pod("master", 0), v1_pod("worker", 0, phase="Pending", containerStatuses=waiting)]
+    async with asyncio.timeout(10):
+        found = await Diagnosing().read(Client(NoServer()), load_yaml(V1_JOB), lambda: PODS, [])
+    assert (found.uid, found.report) == ("job-1", None)
+    assert found.why
 
 
 async def test_another_job_of_the_name_has_a_diagnosis_of_its_own(clock: Clock) -> None:

@@ -35,7 +35,7 @@ from shunter.doctor.rules.logs.texts import matching
 from shunter.jobs.evidence import evidence_of
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound
+from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound, ServerTimeout
 from shunter.operator.diagnosis import failed
 from shunter.operator.overview import is_pod_of
 
@@ -77,6 +77,8 @@ class _Reader:
         self._events = events
         self._namespace: str = job["metadata"]["namespace"]
         self._missing: dict[str, Missing] = {}
+        self._silent_nodes: set[str] = set()
+        """The nodes that do not answer with logs."""
         self._rights = Rights(namespace=self._namespace)
 
     async def read(self) -> tuple[Evidence, set[str]]:
@@ -149,6 +151,9 @@ class _Reader:
         if len(pods) > len(chosen):
             self._missing["logs"] = Missing(what="logs", why=f"the logs of {len(chosen)} of {len(pods)} pods were read")
         read = await asyncio.gather(*(self._log(pod, container, previous) for pod, container, previous in containers))
+        if silent := sorted(self._silent_nodes):
+            why = f"node {silent[0]} does not respond" if len(silent) == 1 else f"nodes {', '.join(silent)} do not respond"
+            self._missing["logs"] = Missing(what="logs", why=why)
         return tuple(log for log in read if log is not None)
 
     async def _log(self, pod: Json, container: str, previous: bool) -> Log | None:
@@ -163,6 +168,9 @@ class _Reader:
                 del found[:-LIMIT_BYTES]
         except (NotFound, BadRequest):
             return None  # The container has not started, or its log is gone.
+        except ServerTimeout:
+            self._silent_nodes.add(pod["spec"].get("nodeName", ""))
+            return None
         except ConnectionProblem:
             raise
         except ApiError as error:

@@ -19,7 +19,7 @@ from shunter.api.resources import PODS, Resource
 from shunter.errors import InputError
 from shunter.kube.answers import JSON, Page, accept, decoded, decoded_page
 from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, Pause, line_decoder, lines
-from shunter.kube.errors import ApiError, NotFound, from_answer
+from shunter.kube.errors import ApiError, NotFound, ServerTimeout, Status, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
 from shunter.kube.server_clock import ServerClock
 from shunter.kube.transport import MAX_REQUESTS, HttpTransport, Transport
@@ -38,6 +38,8 @@ else:
     T = TypeVar("T")
 
 PAGE_SIZE = 500
+LOG_SECONDS = 10.0
+"""How long a log that is not followed may send nothing."""
 PATCH_TYPES = {
     "merge": "application/merge-patch+json",
     "json": "application/json-patch+json",
@@ -308,7 +310,8 @@ class Client:
         limit_bytes: int | None = None,
     ) -> AsyncGenerator[bytes]:
         """A container's log in chunks of any size; with `follow` until the container ends. Of `since_time` (RFC 3339) Kubernetes
-        takes whole seconds only."""
+        takes whole seconds only. ServerTimeout if nothing comes for LOG_SECONDS without `follow`: a frozen node leaves the
+        connection open."""
         params = {
             "container": container,
             "follow": "true" if follow else "",
@@ -320,7 +323,8 @@ class Client:
             "limitBytes": "" if limit_bytes is None else str(limit_bytes),
         }
         path = _object_path(PODS, namespace, name, "log")
-        return self.stream(path, params={key: value for key, value in params.items() if value})
+        chunks = self.stream(path, params={key: value for key, value in params.items() if value})
+        return chunks if follow else _in_time(chunks, name)
 
     def stream(self, path: str, *, params: Mapping[str, str] = {}) -> AsyncGenerator[bytes]:
         """The chunks of a GET whose answer may never end. Never retried."""
@@ -388,3 +392,18 @@ def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
 
 def _encoded(body: Json | Sequence[Json]) -> bytes:
     return msgspec.json.encode(body)
+
+
+async def _in_time(chunks: AsyncGenerator[bytes], pod: str) -> AsyncGenerator[bytes]:
+    """The chunks of the log of this pod. ServerTimeout if one does not come in LOG_SECONDS."""
+    async with aclosing(chunks):
+        while True:
+            try:
+                async with asyncio.timeout(LOG_SECONDS):
+                    chunk = await anext(chunks, None)
+            except TimeoutError as error:
+                message = f"the log of pod {pod} has not come in {LOG_SECONDS:g} s: its node does not respond"
+                raise ServerTimeout(Status(code=504, reason="Timeout", message=message)) from error
+            if chunk is None:
+                return
+            yield chunk

@@ -7,6 +7,7 @@ page sends changes meanwhile.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -39,6 +40,8 @@ PAUSE_FACTOR = 15.0
 """The same as a multiple of the last diagnosis's duration, which is a second for a thousand ranks with problems."""
 ALL_UP_SECONDS = 60.0
 """The same for a job whose ranks are all up."""
+REPORT_SECONDS = 15.0
+"""How long the doctor may take: more than a log that does not come (`client.LOG_SECONDS`)."""
 
 
 class Usage(NamedTuple):
@@ -99,7 +102,10 @@ class Diagnosing:
         pause = ALL_UP_SECONDS if is_well else max(DIAGNOSIS_SECONDS, PAUSE_FACTOR * self._took)
         if now - self._diagnosed >= (STATE_CHANGE_SECONDS if state != self._state else pause):
             self._diagnosed, self._state = now, state
-            report, log_ranks = await _report(client, job, evidence, events, is_well=is_well)
+            # The cause is shown without the report if that takes long: a frozen node does not answer with logs.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REPORT_SECONDS):
+                    report, log_ranks = await _report(client, job, evidence, events, is_well=is_well)
             self._took = time.monotonic() - now
         self._version = version
         found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), log_ranks, current)
