@@ -112,14 +112,20 @@ def beside(name: str, code: int, *, at: float, policy: str = "Never") -> Json:
     return {"spec": {"restartPolicy": policy}, "phase": "Running", "containerStatuses": [trained, proxy]}
 
 
-def killed_by_probe(code: int = 137, reason: str = "Killing") -> Evidence:
-    """A rank that ended while the node wrote of its liveness probe."""
-    of_pod = {"kind": "Pod", "name": "j-worker-0", "uid": "u-1"}
-    events = [
-        {**event("u-1", reason, "Container pytorch failed liveness probe, will be restarted"), "involvedObject": of_pod},
-        {**event("u-1", "Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 503"), "involvedObject": of_pod},
-    ]
-    return failed(pod(1, **ended(code)), events=events)
+def killed_by_probe(code: int = 137, *, why: str = "Error", uid: str = "u-j-worker-0", at: float = 31, **more: Any) -> Evidence:
+    """A rank that ended 30 seconds ago, and events of its pod's name, by default of when it ended."""
+    killing = probe_event("Killing", "Container pytorch failed liveness probe, will be restarted", uid=uid, at=at)
+    probed = {"livenessProbe": {"httpGet": {"path": "/", "port": 80}}}
+    return failed(pod(1, container=probed, **ended(code, reason=why)), events=[killing, unhealthy(uid)], **more)
+
+
+def unhealthy(uid: str = "u-j-worker-0") -> Json:
+    return probe_event("Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 503", uid=uid, at=32)
+
+
+def probe_event(reason: str, message: str, *, uid: str = "u-j-worker-0", at: float = 31) -> Json:
+    found = event(uid, reason, message, at=at)
+    return {**found, "involvedObject": {"kind": "Pod", "name": "j-worker-0", "uid": uid}}
 
 
 def xid(number: int) -> Json:
@@ -408,8 +414,20 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         [],
     ),
     "the node ended a container for its probe": (killed_by_probe(), ["K18"]),
-    "a container ended by itself while its probe failed": (killed_by_probe(code=1), ["T00"]),
-    "a probe failed, and a container was killed for another reason": (killed_by_probe(reason="Unhealthy"), ["T00"]),
+    "torchrun ended on the signal after its probe had failed": (
+        killed_by_probe(1, logs=(log(1, traceback("SignalException: Process 1 got signal: 15")),)),
+        ["K18"],
+    ),
+    "a container saved a checkpoint after its probe had failed": (killed_by_probe(0), ["K18"]),
+    "a probe ended an earlier pod of this name": (killed_by_probe(uid="u-1", at=3000), ["T00"]),
+    "a probe ended another pod of this name": (killed_by_probe(uid="u-1"), ["T00"]),
+    "a probe ended an earlier run of this container": (killed_by_probe(at=3000), ["T00"]),
+    "a probe failed after a container had ended": (killed_by_probe(at=20), ["T00"]),
+    "a probe had failed, and a memory limit was exceeded": (killed_by_probe(why="OOMKilled"), ["K05"]),
+    "a probe failed, and a container was killed for another reason": (
+        failed(pod(1, **ended(137)), events=[unhealthy()]),
+        ["T00"],
+    ),
     "the loss is not a number": (seen(*ALL_RUN, logs=(log(1, *NAN), log(0, "step 1 loss 0.5"))), ["T10"]),
     "the loss was not a number once": (seen(*ALL_RUN, logs=(log(1, *NAN, "step 4 loss 0.4"),)), []),
     "nan in a word": (seen(*ALL_RUN, logs=(log(1, "loss of the nanny 1", "loss of finance 2", "banana loss: nano"),)), []),

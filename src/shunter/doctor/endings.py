@@ -34,6 +34,8 @@ class Ending(Struct, frozen=True):
     at: str = ""
     """When it ended; whole seconds."""
     started: str = ""
+    uid: str = ""
+    """That of its pod; empty where only the pod's name is recorded."""
     restarts: int = 0
     runs_again: bool = False
     has_log: bool = False
@@ -90,6 +92,7 @@ def endings(
     previous run; `ranks` by pod; `ranks_of_recorded` gives those of a pod that is gone, by its name and its number in the
     record."""
     statuses = {(pod["metadata"]["name"], status["name"]): status for pod in pods for status in container_statuses(pod)}
+    uids = {pod["metadata"]["name"]: pod["metadata"].get("uid", "") for pod in pods}
     found = []
     for fault in faults(pods):
         if not fault.container or fault.exit_code is None:
@@ -112,6 +115,7 @@ def endings(
                 message=fault.message,
                 at=ended.get("finishedAt") or "",
                 started=ended.get("startedAt") or "",
+                uid=uids[fault.pod],
                 restarts=fault.restarts,
                 runs_again=fault.runs_again,
                 has_log=text is not None,
@@ -150,6 +154,7 @@ def _of_record(failure: RankFailure, words: Sequence[str], ranks_of_recorded: Ca
         1 if failure.exit_code is None else failure.exit_code,
         failure.time.isoformat() if failure.time else "",
         words,
+        failure.pod_uid,
     )
 
 
@@ -164,7 +169,9 @@ def _of_event(job: Json, event: Json, ranks_of_recorded: Callable[[str, int], tu
     return _kept(pod, container, ranks, how.split(":")[0], int(code or 1), at.isoformat(), words)
 
 
-def _kept(pod: str, container: str, ranks: tuple[int, ...], why: str, code: int, at: str, words: Sequence[str]) -> Ending:
+def _kept(
+    pod: str, container: str, ranks: tuple[int, ...], why: str, code: int, at: str, words: Sequence[str], uid: str = ""
+) -> Ending:
     """An ending of which only this and the last lines of the log are known."""
     lines = parsed("\n".join(words))
     error = reason(lines)
@@ -175,6 +182,7 @@ def _kept(pod: str, container: str, ranks: tuple[int, ...], why: str, code: int,
         reason=why,
         exit_code=code,
         at=at,
+        uid=uid,
         has_log=bool(words),
         error=error,
         last_lines=last_lines(lines),

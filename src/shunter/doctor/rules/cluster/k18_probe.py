@@ -7,43 +7,77 @@ from __future__ import annotations
 
 import re
 
+from shunter.api.core import container_statuses
 from shunter.api.grouping import grouped_by
+from shunter.api.meta import Json
 from shunter.doctor.case import Case
-from shunter.doctor.endings import Ending
+from shunter.doctor.endings import TOGETHER, Ending
+from shunter.doctor.rules.cluster.k05_host_memory import REASON as OUT_OF_MEMORY
 from shunter.doctor.rules.rule import Rule, pods_of, ranks_of, ranks_text
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.operator.causes.events import event_time
+from shunter.operator.overview import moment
 
 _KILLED = re.compile(r"Container (\S+) failed (liveness|startup) probe")
 """In the words of the kubelet and of our node."""
-SIGTERM, SIGKILL = 143, 137
 
 
 def judge(case: Case) -> list[Verdict]:
-    """Verdicts based on events Killing that name a probe, and containers of their pods that a signal ended: one for each
-    probe."""
+    """Verdicts based on events Killing that name a probe, and the ends of the runs in which they occurred, with any exit code:
+    torchrun ends with 1 on a signal, and a program that saves a checkpoint with 0. One for each probe."""
     if case.overview.state == "Succeeded":
         return []
-    probes = _probes(case)
-    found = [
-        (probe, one) for one in case.endings if _is_of_interest(case, one) and (probe := probes.get((one.pod, one.container)))
-    ]
+    found = [(probe, one) for one in _ends(case) if (probe := _probe(case, one))]
     groups = grouped_by(found, lambda pair: (pair[0], pair[1].container))
     return [_verdict(case, probe, name, [one for _, one in pairs]) for (probe, name), pairs in groups.items()]
 
 
-def _is_of_interest(case: Case, ending: Ending) -> bool:
-    """Whether a signal ended it, and it matters now: a container that was restarted once and runs does not."""
-    return ending.exit_code in (SIGTERM, SIGKILL) and (not ending.runs_again or case.is_looping(ending))
+def _ends(case: Case) -> list[Ending]:
+    """The ends that matter now: that of a container which was restarted once and runs does not. Not those by a memory limit."""
+    found = [*case.endings, *(one for pod in case.pods for one in _successes(case, pod))]
+    return [one for one in found if one.reason != OUT_OF_MEMORY and (not one.runs_again or case.is_looping(one))]
 
 
-def _probes(case: Case) -> dict[tuple[str, str], str]:
-    """The probe because of which a container was ended, by pod and container."""
-    found = {}
-    for event in case.evidence.events:
-        if event.get("reason") == "Killing" and (match := _KILLED.search(str(event.get("message", "")))):
-            found[event.get("involvedObject", {}).get("name", ""), match[1]] = match[2]
+def _successes(case: Case, pod: Json) -> list[Ending]:
+    """The containers of a pod that ended last with exit code 0."""
+    name, found = pod["metadata"]["name"], []
+    for status in container_statuses(pod):
+        state, before = ((status.get(which) or {}).get("terminated") for which in ("state", "lastState"))
+        ended = state or before or {}
+        if ended.get("exitCode") == 0:
+            found.append(
+                Ending(
+                    pod=name,
+                    container=status["name"],
+                    ranks=case.ranks.get(name, ()),
+                    reason=ended.get("reason") or "Completed",
+                    exit_code=0,
+                    at=ended.get("finishedAt") or "",
+                    started=ended.get("startedAt") or "",
+                    uid=pod["metadata"].get("uid", ""),
+                    runs_again=not state,
+                )
+            )
     return found
+
+
+def _probe(case: Case, ending: Ending) -> str:
+    """The probe because of which the kubelet ended this run of a container; empty if it did not."""
+    for event in case.evidence.events:
+        match = _KILLED.search(str(event.get("message", ""))) if event.get("reason") == "Killing" else None
+        if match is not None and match[1] == ending.container and _is_of_run(event, ending):
+            return match[2]
+    return ""
+
+
+def _is_of_run(event: Json, ending: Ending) -> bool:
+    """Whether an event is about this pod, and occurred while the container ran: one of an earlier pod of the same name is not."""
+    started, ended = moment(ending.started), moment(ending.at)
+    if not ending.uid or event.get("involvedObject", {}).get("uid") != ending.uid or ended is None:
+        return False
+    last = event_time(event)
+    first = moment(event.get("firstTimestamp")) or last
+    return first <= ended + TOGETHER and (started is None or last >= started - TOGETHER)
 
 
 def _verdict(case: Case, probe: str, container: str, ones: list[Ending]) -> Verdict:
@@ -69,7 +103,7 @@ def _answers(case: Case, ending: Ending, probe: str) -> list[Excerpt]:
         event
         for event in case.evidence.events
         if event.get("reason") == "Unhealthy"
-        and event.get("involvedObject", {}).get("name") == ending.pod
+        and _is_of_run(event, ending)
         and str(event.get("message", "")).lower().startswith(probe)
     ]
     found = []
@@ -81,9 +115,10 @@ def _answers(case: Case, ending: Ending, probe: str) -> list[Excerpt]:
     return [*found, Excerpt(source="pod", text=code, pod=ending.pod, container=ending.container, at=ending.at)]
 
 
-RULE = Rule(
-    "K18",
-    judge,
-    lambda case: ("events",) if any(one.exit_code in (SIGTERM, SIGKILL) for one in case.endings) else (),
-    explains=True,
-)
+def needs(case: Case) -> tuple[str, ...]:
+    """Events, if a container ended that has a probe, or whose pod is gone."""
+    specs = (case.container(one.pod, one.container) for one in _ends(case))
+    return ("events",) if any(not spec or "livenessProbe" in spec or "startupProbe" in spec for spec in specs) else ()
+
+
+RULE = Rule("K18", judge, needs, explains=True)
