@@ -89,6 +89,16 @@ async def test_the_log_of_a_frozen_node_is_not_waited_for(monkeypatch: pytest.Mo
     assert [one.why for one in found.missing if one.what == "logs"] == ["node gpu-7 does not respond"]
 
 
+async def test_the_log_of_an_init_container_is_read_while_it_runs_and_of_a_sidecar_only_if_it_failed() -> None:
+    running, failed = {"running": {}}, {"terminated": {"exitCode": 1, "reason": "Error"}}
+    states = {"fetch": running, "istio-proxy": running, "fluent-bit": failed}
+    statuses = [{"name": name, "restartCount": 0, "state": state} for name, state in states.items()]
+    one = train_pod(0, phase="Pending", initContainerStatuses=statuses, containerStatuses=[])
+    one["spec"]["initContainers"] = [{"name": name} | ({} if name == "fetch" else {"restartPolicy": "Always"}) for name in states]
+    found = await api_evidence(Client(Logs(pods=[one])), load_yaml(TRAIN_JOB))
+    assert {log.container for log in found.logs} == {"fetch", "fluent-bit"}
+
+
 async def test_silence_is_measured_by_the_clock_of_the_cluster() -> None:
     """By the clock of a laptop three minutes ahead a job that logs each second has been silent for three minutes."""
     found = await api_evidence(Client(Skewed(pods=[train_pod(0)])), load_yaml(TRAIN_JOB))

@@ -247,11 +247,12 @@ class _Reader:
 
 
 def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
-    """The logs to read of a pod: pod, container, whether of the run before."""
+    """The logs to read of a pod: pod, container, whether of the run before. Sidecars that start before the training are read
+    only if they failed."""
     found, names = [], {training_container(pod)}
-    names |= {
-        one["name"] for one in pod.get("status", {}).get("initContainerStatuses") or () if "running" in one.get("state", {})
-    }
+    initializers = {one["name"] for one in pod["spec"].get("initContainers") or () if one.get("restartPolicy") != "Always"}
+    statuses = pod.get("status", {}).get("initContainerStatuses") or ()
+    names |= {one["name"] for one in statuses if one["name"] in initializers and "running" in one.get("state", {})}
     for one in container_statuses(pod):
         state, last = one.get("state", {}), one.get("lastState", {})
         if one["name"] in names or failed(state) is not None:
