@@ -53,3 +53,13 @@ def test_a_container_that_may_end_by_itself_gets_time(name: str, at: float, conf
     parts: dict[str, Any] = beside(name, 0, at=at)
     (verdict,) = verdicts(seen(*(pod(rank, **parts) for rank in range(3))))
     assert verdict.confidence == confidence
+
+
+def test_only_ranks_that_failed_are_said_to_have_failed() -> None:
+    """Of exit codes 0, 1 and 0, ranks 0-2 had failed."""
+    logs = (log(1, traceback("ValueError: no data")),)
+    first, second = verdicts(seen(*(pod(rank, **beside("proxy", code, at=90)) for rank, code in enumerate([0, 1, 0])), logs=logs))
+    assert (first.ranks, first.cause.partition(",")[0]) == ((0, 2), "ranks 0 and 2 have ended")
+    assert (second.ranks, second.cause.partition(",")[0]) == ((1,), "rank 1 has failed")
+    (verdict,) = verdicts(seen(*(pod(rank, **beside("proxy", 1 + rank, at=90)) for rank in range(3))))
+    assert verdict.ranks == (0, 1, 2)

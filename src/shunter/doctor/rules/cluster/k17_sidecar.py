@@ -45,12 +45,13 @@ class Held(NamedTuple):
 
 def judge(case: Case) -> list[Verdict]:
     """Verdicts based on pods whose training container ended a minute or longer ago, with any exit code, and will not be
-    restarted, while others run: one for each set of these. Certain if all ranks have ended, else likely; only possible as long as
+    restarted, while others run: one for each set of these, apart by success. Certain if all ranks have ended, else likely; only possible as long as
     the other containers may be about to end."""
     if case.overview.is_finished:
         return []
     found = [one for pod in case.ranked if (one := _held(pod, case.now)) is not None]
-    return [_verdict(case, others, ones) for others, ones in grouped_by(found, lambda one: one.others).items()]
+    groups = grouped_by(found, lambda one: (one.others, one.exit_code == 0))
+    return [_verdict(case, others, ones) for (others, _), ones in groups.items()]
 
 
 def _held(pod: Json, now: datetime) -> Held | None:
@@ -79,7 +80,7 @@ def _verdict(case: Case, others: tuple[str, ...], ones: list[Held]) -> Verdict:
     ranks = case.ranks_of(pods)
     who = rank_list(ranks) if ranks else f"pod {pods[0]}"
     have, their = ("have", "their") if len(ranks) > 1 else ("has", "its")
-    ended = "failed" if any(one.exit_code for one in ones) else "ended"
+    ended = "failed" if ones[0].exit_code else "ended"
     one_pod, noun, runs = len(pods) == 1, "container" if len(others) == 1 else "containers", "runs" if len(others) == 1 else "run"
     text = (
         f"{who} {have} {ended}, but {their} {'pod does' if one_pod else 'pods do'} not end: {noun} {listed(others)} still {runs}"
