@@ -98,10 +98,10 @@ def preempted() -> Evidence:
     return seen(pod(0, **runs()), pod(1, **runs()), events=[gone])
 
 
-def initializes(age: float, **container: Any) -> Json:
+def initializes(age: float, *, name: str = "fetch", **container: Any) -> Json:
     """The parts of a pod whose init container has run for so many seconds."""
-    status = {"name": "fetch", "state": {"running": {"startedAt": ago(age)}}}
-    spec = {"initContainers": [{"name": "fetch", "image": "any:1", **container}]}
+    status = {"name": name, "state": {"running": {"startedAt": ago(age)}}}
+    spec = {"initContainers": [{"name": name, "image": "any:1", **container}]}
     return {"spec": spec, "phase": "Pending", "initContainerStatuses": [status], "containerStatuses": []}
 
 
@@ -301,13 +301,6 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
         ),
         ["K11"],
     ),
-    "a launcher gets its kubectl": (
-        seen(
-            pod(0, **waiting("ContainerCreating")),
-            pod(1, initContainerStatuses=[{"name": "kubectl-delivery", "state": {"running": {"startedAt": ago(9)}}}]),
-        ),
-        [],
-    ),
     "a worker waits for its master, whose image is missing": (
         seen(
             pod(0, **waiting("ImagePullBackOff", "Back-off")),
@@ -399,6 +392,10 @@ CASES: dict[str, tuple[Evidence, list[str]]] = {
     ),
     "an init container runs on": (seen(pod(0, **initializes(90)), pod(1, **initializes(90))), ["K16"]),
     "an init container has run for seconds": (seen(pod(0, **initializes(20))), []),
+    "a launcher waits for its workers in the operator's init container": (
+        seen(*(pod(rank, **initializes(90, name="kubectl-delivery")) for rank in range(3))),
+        [],
+    ),
     "a sidecar that starts before the training runs on": (seen(pod(0, **initializes(90, restartPolicy="Always"))), []),
     "a sidecar keeps pods whose training has ended": (
         seen(*(pod(rank, **beside("proxy", 0, at=90)) for rank in range(3))),

@@ -1,6 +1,7 @@
 """K16: pods wait for an init container that runs on.
 
-Does not say that it hangs: it may still download. Not the operator's own init containers, which wait for the master (K11).
+Does not say that it hangs: it may still download. Not the operator's own init containers, which wait for the master (K11) or for
+the workers of an MPIJob.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from typing import NamedTuple
 
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
-from shunter.api.training.pytorch import WAITING_CONTAINER
 from shunter.doctor.case import Case
 from shunter.doctor.rank_locations import rank_list
 from shunter.doctor.rules.rule import Rule, pods_and_events
 from shunter.doctor.verdicts import Excerpt, Verdict
 from shunter.jobs.ages import duration
+from shunter.jobs.training_pods import ADDED_CONTAINERS
 from shunter.operator.overview import moment
 from shunter.operator.program_logs.lines import parsed
 
@@ -45,7 +46,7 @@ def _running(case: Case, pod: Json) -> Init | None:
     sidecars = {one["name"] for one in pod["spec"].get("initContainers") or () if one.get("restartPolicy") == "Always"}
     for one in pod.get("status", {}).get("initContainerStatuses") or ():
         started = moment((one.get("state", {}).get("running") or {}).get("startedAt"))
-        if started is not None and one["name"] not in sidecars and one["name"] != WAITING_CONTAINER:
+        if started is not None and one["name"] not in sidecars and one["name"] not in ADDED_CONTAINERS:
             return Init(pod["metadata"]["name"], one["name"], case.now - started)
     return None
 

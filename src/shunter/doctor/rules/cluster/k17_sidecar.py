@@ -45,8 +45,8 @@ class Held(NamedTuple):
 
 def judge(case: Case) -> list[Verdict]:
     """Verdicts based on pods whose training container ended a minute or longer ago, with any exit code, and will not be
-    restarted, while others run: one for each set of these, apart by success. Certain if all ranks have ended, else likely; only possible as long as
-    the other containers may be about to end."""
+    restarted, while others run: one for each set of these, and each outcome. Certain if all ranks have ended, else likely; only
+    possible as long as the other containers may be about to end."""
     if case.overview.is_finished:
         return []
     found = [one for pod in case.ranked if (one := _held(pod, case.now)) is not None]
