@@ -70,15 +70,22 @@ _OF_SIZE = late_pattern(
     r"|\bre\.\w+\([\"'] ?slots="
 )
 """How programs take the number of lines, or what stands behind `slots=` in them."""
+_BEHIND_NAMES = r"(?:[\d:,; ]|\\[nt]|(?:max[_-]?)?slots=|\$\{?\w++\}?)*+"
+"""What is not a part of a name behind its end: a port or a number of slots, or a separator."""
 _WHOLE_NAMES = late_pattern(
-    r"\bawk\s+[\"']\{\s*print\s+\$1(?:\s*,?\s*\\?\"[^\"\n$]*\"\s*\d*)?\s*;?\s*\}[\"']"
-    r"|\bsed\s+(?:-e\s+)?[\"']s/ +slots=(?:\.\*|\[0-9\]\*|\d)?(?:\$)?/[^/\n]*/g?[\"']|\btr\s+(?:-s\s+)?[\"']?\\+n[\"']?\s+\S+"
+    r"\bawk\s+[\"']\{\s*print\s+\$1"
+    rf"(?:\s*,\s*\\?\"{_BEHIND_NAMES}\\?\"\s*\d*|\s*\\?\"(?:[:, ]{_BEHIND_NAMES}\\?\"\s*\d*|\\?\"))?\s*;?\s*\}}[\"']"
+    r"|\bsed\s+(?:-e\s+)?[\"']s/ +slots="
+    rf"(?:(?:\.\*|\[0-9\]\*|\d)\$?//|(?:\.\*|\[0-9\]\*|\d)?\$?/[:, ]{_BEHIND_NAMES}/)g?[\"'](?!\s+-)"
+    r"|\btr\s+(?:-s\s+)?[\"']?\\+n[\"']?\s+(?:([\"'])[:,; ]+\1|[:,]+)(?=[\s;|)`\"']|$)"
 )
 """How programs take names without what stands behind them, and join them: `awk '{print $1":2"}'`, `sed 's/ slots=/:/'`,
-`tr '\\n' ,`."""
+`tr '\\n' ,`. What they append to a name is no part of it."""
 _TAKES_MORE = late_pattern(
-    r"\b(?:[ef]?grep|[gm]?awk|sed|perl|cut(?!\s+(?:-d\s*[\"']?[ =]|-f\s*1\b))|tr(?!\s+-d\b))\b|\b(?:worker|launcher)|\.index\("
+    r"\b(?:[ef]?grep|[gm]?awk|sed|perl|cut(?!\s+(?:-d\s*[\"']?[ =]|-f\s*1\b(?!\s+-d\s*[\"']?[^ =\"'])))"
+    r"|tr(?!\s+-d\s+[\"']?(?:[\s,]|\\+[nrt]|\[:(?:space|blank):\])+[\"']?(?=[\s;|)`\"']|$)))\b|\b(?:worker|launcher)|\.index\("
     r"|\$\{\w+[#%:/]"
+    r"|%s[\w.-]|\bxargs\s+-I\s*(?P<place>[^\s\w]+)\s[^|\n]*(?P=place)[\w.-]|\bpaste\s+(?:-s\s+)?-s?d\s*[\"']?[^\s\"',;:\\]"
 )
 _OF_TASK = late_pattern(r"\b(?:task|type|index)\b")
 

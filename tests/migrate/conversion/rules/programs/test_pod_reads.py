@@ -124,6 +124,24 @@ def test_the_number_of_hosts_and_slots_of_an_mpi_job_is_the_same_in_v2(command: 
         shell("N=$(wc -l < /etc/mpi/hostfile); R=$(cut -d' ' -f1 /etc/mpi/hostfile | grep -n worker-3); python t.py"),
         shell("for h in $(awk '{print $1}' /etc/mpi/hostfile); do R=${h##*-}; done; python t.py"),
         shell("awk '{print $1}' /etc/mpi/hostfile > /tmp/h\ncut -d- -f3 /tmp/h; python t.py"),
+        shell("horovodrun -H $(awk '{print $1\"-data:1\"}' /etc/mpi/hostfile | tr '\\n' ,) python t.py"),
+        shell("horovodrun -H $(awk '{print $1\".bert-workers:1\"}' /etc/mpi/hostfile | tr '\\n' ,) python t.py"),
+        shell("horovodrun -H $(awk '{print $1\"\"2}' /etc/mpi/hostfile | tr '\\n' ,) python t.py"),
+        shell("horovodrun -H $(sed 's/ slots=1/-0.bert-worker/g' /etc/mpi/hostfile | paste -sd,) python t.py"),
+        shell("horovodrun -H $(sed 's/ slots=//' /etc/mpi/hostfile | paste -sd,) python t.py"),
+        shell("horovodrun -H $(sed -e 's/ slots=.*//' -e 's/$/-data:1/' /etc/mpi/hostfile | paste -sd,) python t.py"),
+        *(
+            shell(f"mpirun -H $(awk '{{print $1}}' /etc/mpi/hostfile | {joined}) python t.py")
+            for joined in (
+                "tr '\\n' worker",
+                "tr '\\n' -",
+                "tr -d 'a-z-'",
+                "cut -f1 -d-",
+                "xargs printf '%s-data:1,'",
+                "xargs -I@ echo @-data:1",
+                "paste -sd-",
+            )
+        ),
         python("n = sum(1 for l in open('/etc/mpi/hostfile') if 'worker' in l)\ntrain(n)"),
         python("ids = [int(l.split('-')[-1].split()[0]) for l in open('/etc/mpi/hostfile')]\ntrain(ids)"),
     ],
