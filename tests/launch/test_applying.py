@@ -79,6 +79,9 @@ REFUSALS = {
     "no permission": (failure(403, "ann cannot create"), InputError),
     "expired credentials": (failure(401, "Unauthorized"), EnvironmentProblem),
     "a busy server": (failure(429, "too many requests"), EnvironmentProblem),
+    "a full disk": (failure(507, "the disk of the cluster is full"), EnvironmentProblem),
+    "a failure of the server": (failure(500, "Internal error occurred: etcdserver: leader changed"), EnvironmentProblem),
+    "a field of a wrong name": (failure(500, MISFIT), InputError),
 }
 
 
@@ -88,7 +91,7 @@ async def test_manifests_and_programs_are_refused_with_the_same_exit_code(
 ) -> None:
     monkeypatch.setattr(admission_wait, "ADMISSION_SECONDS", -1.0)
     client = Client(Answers(answer), retry=ONCE)
-    with pytest.raises(kind):
+    with pytest.raises(kind, match="ConfigMap b/a"):
         await applying.apply(client, CONFIG_MAPS, MANIFEST, print)
-    with pytest.raises(kind):
+    with pytest.raises(kind, match="ConfigMap b/a"):
         await submitting.write(client, CONFIG_MAPS, MANIFEST.object, print)

@@ -9,8 +9,7 @@ import pytest
 from shunter.api.meta import Json
 from shunter.api.resources import CLUSTER_TRAINING_RUNTIMES, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, TRAIN_JOBS
 from shunter.api.training.pytorch import PYTORCH_JOBS
-from shunter.errors import InputError
-from shunter.kube.errors import ApiError
+from shunter.errors import EnvironmentProblem, InputError
 from shunter.launch.code.delivery import MountedCode, PackedCode
 from shunter.launch.code.packing import Entry, archive
 from shunter.launch.options import Checkpoints, ClaimVolume, LaunchOptions, Program
@@ -78,6 +77,14 @@ async def test_what_the_server_refuses_of_the_job_is_refused_before_its_code_is_
     assert objects.made == []
 
 
+@pytest.mark.parametrize("path", ["trainjobs", "configmaps"])
+async def test_a_server_whose_disk_is_full_is_no_fault_of_the_program(path: str) -> None:
+    objects = StoredObjects()
+    objects.refuses = lambda write: (507, "no space left") if write.path == path and not write.is_dry_run else None
+    with pytest.raises(EnvironmentProblem, match=r"(TrainJob|ConfigMap) team/[\w-]+: no space left"):
+        await submitted(objects)
+
+
 async def test_a_namespace_that_is_not_there_is_named_with_the_command_that_makes_it() -> None:
     objects = StoredObjects()
     objects.refuses = lambda write: (404, 'namespaces "team" not found')
@@ -105,7 +112,7 @@ async def test_what_an_interrupted_run_of_that_name_left_goes() -> None:
     """Killed after the code was sent, before the job was made."""
     objects = StoredObjects()
     objects.refuses = lambda write: (500, "killed") if write.path == "trainjobs" and not write.is_dry_run else None
-    with pytest.raises(ApiError, match="killed"):
+    with pytest.raises(EnvironmentProblem, match="TrainJob team/train: killed"):
         await submitted(objects)
     assert kinds(objects)[0] == "POST configmaps"
     objects.refuses = lambda write: None

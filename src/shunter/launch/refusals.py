@@ -13,7 +13,7 @@ from shunter.api.resources import Resource
 from shunter.did_you_mean import did_you_mean
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
-from shunter.kube.errors import ApiError, NotFound, Unauthorized
+from shunter.kube.errors import ApiError, NotFound, ServerProblem, Unauthorized
 from shunter.kube.manifests import Manifest
 from shunter.kube.refused_fields import path_of, refused_fields
 from shunter.kube.served_fields import nearest_field, served_schemas
@@ -35,15 +35,19 @@ class Place(NamedTuple):
     """The rejected value as JSON, if it is a string, a number or a boolean that the server's message does not contain."""
 
 
-def is_rejection(error: ApiError) -> bool:
-    """Whether the server refuses what was written. Otherwise it may accept the same later, or with other credentials."""
-    return not (may_pass(error) or isinstance(error, Unauthorized))
+def is_rejection(error: ApiError, kind: str) -> bool:
+    """Whether the server refuses the object of this kind that was written. Otherwise it may accept the same later, or with other
+    credentials. A 5xx is a refusal only if it names a field: a kube-apiserver answers 500 to one of a wrong name or type in an
+    apply; without a field it is the server's own failure, such as a full disk (507)."""
+    if may_pass(error) or isinstance(error, Unauthorized):
+        return False
+    return not isinstance(error, ServerProblem) or bool(refused_fields(error.status, kind))
 
 
 async def refused(client: Client, resource: Resource, manifest: Manifest, error: ApiError, *, called: str = "") -> ShunterError:
     """The error to show for a rejection by the server. Its schemas are read only for an unknown field. `called` is the name that
     was sent, if it differs from the manifest's."""
-    if not is_rejection(error):
+    if not is_rejection(error, resource.kind):
         return EnvironmentProblem(f"{manifest.place}: {manifest.title}: {error.message}", error.remedy)
     fields = refused_fields(error.status, resource.kind)
     unknown = any(field.fault == "unknown" for field in fields)

@@ -11,7 +11,7 @@ from shunter.api.resources import CONFIG_MAPS, SECRETS, TRAIN_JOBS, TRAINING_RUN
 from shunter.api.titles import title_of
 from shunter.errors import EnvironmentProblem, InputError, ShunterError
 from shunter.kube.client import Client
-from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound, ServerProblem
+from shunter.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
 from shunter.kube.webhooks.admission_wait import once_admitted
 from shunter.launch.annotations import DIGEST, PROGRAM
 from shunter.launch.code.delivery import Code
@@ -138,7 +138,7 @@ async def create(
             await _tidy_runtimes(client, namespace, {base, name}, are_needed=bool(runtimes))
             for runtime in runtimes:
                 await write(client, TRAINING_RUNTIMES, runtime, notify, dry_run=True)
-            sent = await send(client, namespace, maps)
+            sent = await send(client, namespace, maps, lambda code: write(client, CONFIG_MAPS, code, notify))
             made = [await write(client, TRAINING_RUNTIMES, runtime, notify) for runtime in runtimes]
             stored = await write(client, TRAIN_JOBS, job, notify)
         except AlreadyExists as error:
@@ -212,9 +212,9 @@ async def _names_of(client: Client, resource: Resource, namespace: str) -> set[s
 def _refusal(obj: Json, error: ApiError) -> ShunterError:
     metadata = obj["metadata"]
     title = title_of(obj)
-    if not is_rejection(error):
+    if not is_rejection(error, obj["kind"]):
         return EnvironmentProblem(f"{title}: {error.message}", error.remedy)
     if isinstance(error, NotFound) and "namespaces" in error.message:
         remedy = f"Create it first: kubectl create namespace {metadata['namespace']}"
         return InputError(f"there is no namespace {metadata['namespace']}.", remedy)
-    return error if isinstance(error, ServerProblem) else InputError(f"{title} is rejected: {error.message}", error.remedy)
+    return InputError(f"{title} is rejected: {error.message}", error.remedy)

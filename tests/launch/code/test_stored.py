@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
@@ -37,16 +37,20 @@ def written(objects: StoredObjects) -> list[str]:
     return [f"{write.method} {write.path}" for write in objects.writes]
 
 
+def create(objects: StoredObjects) -> Callable[[Json], Awaitable[Json]]:
+    return lambda obj: objects.client.create(CONFIG_MAPS, obj)
+
+
 async def test_only_what_is_missing_is_sent() -> None:
     objects = StoredObjects((CONFIG_MAPS, code("code-0")))
-    assert await send(objects.client, "team", [code("code-0"), code("code-1")]) == 1
+    assert await send(objects.client, "team", [code("code-0"), code("code-1")], create(objects)) == 1
     assert [write.body["metadata"]["name"] for write in objects.writes] == ["code-1"]
 
 
 async def test_code_under_our_name_whose_digest_only_begins_alike_is_refused_with_the_command_that_removes_it() -> None:
     objects = StoredObjects((CONFIG_MAPS, code("code-0", SAME_LABEL)))
     with pytest.raises(InputError, match="exists and does not contain this code") as refusal:
-        await send(objects.client, "team", [code("code-0")])
+        await send(objects.client, "team", [code("code-0")], create(objects))
     assert refusal.value.remedy == "Delete it: kubectl delete configmap code-0 -n team"
 
 

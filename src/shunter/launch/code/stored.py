@@ -6,7 +6,7 @@ job; killed after the second, no owner. `tidy` mends both; it is part of the nex
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from shunter.api.meta import Json, MetadataOnly, ObjectMeta
 from shunter.api.names import label_value_faults
@@ -17,8 +17,8 @@ from shunter.kube.errors import AlreadyExists, NotFound
 from shunter.launch.annotations import CODE_LABEL, DIGEST, JOB_LABEL, SHORT
 
 
-async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
-    """Creates those of the ConfigMaps that are not there; returns how many that were."""
+async def send(client: Client, namespace: str, maps: Sequence[Json], create: Callable[[Json], Awaitable[Json]]) -> int:
+    """Creates by `create` those of the ConfigMaps that are not there; returns how many that were."""
     if not maps:
         return 0
     short = maps[0]["metadata"]["labels"][CODE_LABEL]
@@ -28,7 +28,7 @@ async def send(client: Client, namespace: str, maps: Sequence[Json]) -> int:
         name, digest = wanted["metadata"]["name"], wanted["metadata"]["annotations"][DIGEST]
         if name not in present:
             try:
-                await client.create(CONFIG_MAPS, wanted, field_validation="Strict")
+                await create(wanted)
                 sent += 1
                 continue
             except AlreadyExists:
