@@ -14,6 +14,7 @@ import pytest
 from job_evidence import NOW
 from jobs.test_evidence import Lists, answer
 from page.views.test_job import TRAIN_JOB, train_pod
+from shunter.api.meta import Json
 from shunter.api.yaml import load_yaml
 from shunter.doctor import live_diagnosis
 from shunter.doctor.case import Case
@@ -90,7 +91,8 @@ async def test_the_log_of_a_frozen_node_is_not_waited_for(monkeypatch: pytest.Mo
 
 
 async def test_the_log_of_an_init_container_is_read_while_it_runs_and_of_a_sidecar_only_if_it_failed() -> None:
-    running, failed = {"running": {}}, {"terminated": {"exitCode": 1, "reason": "Error"}}
+    running: Json = {"running": {}}
+    failed = {"terminated": {"exitCode": 1, "reason": "Error"}}
     states = {"fetch": running, "istio-proxy": running, "fluent-bit": failed}
     statuses = [{"name": name, "restartCount": 0, "state": state} for name, state in states.items()]
     one = train_pod(0, phase="Pending", initContainerStatuses=statuses, containerStatuses=[])

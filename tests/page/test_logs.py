@@ -152,14 +152,37 @@ async def test_what_is_read_once_is_never_skipped_but_waited_for() -> None:
     assert not any(frame.skipped for frame in found)
 
 
-async def test_the_last_lines_of_a_log_that_is_followed_are_not_skipped_and_it_is_said_that_they_are_the_last() -> None:
-    """Of a rank that hung 848 of its last 5,000 lines were not sent, and nothing said that there were more before them."""
+@pytest.mark.parametrize(
+    ("request_", "notes"),
+    [
+        (LogQuery(follow=True), ["Only the last 5,000 lines are shown. Download contains the whole log."]),
+        (LogQuery(follow=True, since=3600), []),
+        (LogQuery(follow=True, find="step"), []),
+    ],
+    ids=["the last lines", "since", "search"],
+)
+async def test_lines_written_before_a_log_is_followed_are_not_skipped(request_: LogQuery, notes: list[str]) -> None:
+    """Of a rank that hung 848 of its last 5,000 lines were not sent, nor 1,774 with `since` or a search."""
     line = b"2026-01-01T00:00:05Z step %d of many, with more than one word in each line of it, as logs of trainings have them\n"
     server = LogServer([pod(0)], {"bert-node-0-0": [b"".join(line % number for number in range(5_000))]})
-    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery(follow=True))]
+    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, request_)]
     assert (sum(len(frame.lines) for frame in found), sum(frame.skipped for frame in found)) == (5_000, 0)
-    notes = [note for frame in found for note in frame.notes]
-    assert notes == ["Of longer logs the last 5,000 lines are shown; search and download have all that is kept."]
+    assert [note for frame in found for note in frame.notes] == notes
+
+
+async def test_of_several_logs_the_last_lines_of_each_are_shown() -> None:
+    lines = b"".join(b"2026-01-01T00:00:05Z step %d\n" % number for number in range(2_500))
+    server = LogServer([pod(0), pod(1)], {f"bert-node-0-{index}": [lines] for index in range(2)})
+    notes = [note async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery(follow=True)) for note in frame.notes]
+    assert {*notes} == {"Only the last 2,500 lines of each log are shown. Download contains the whole log."}
+
+
+async def test_new_lines_of_a_search_are_skipped_if_they_come_too_fast() -> None:
+    lines = b"".join(b"2999-01-01T00:00:05Z step %d of many, to be searched\n" % number for number in range(20_000))
+    server = LogServer([pod(0)], {"bert-node-0-0": [lines]})
+    found = [frame async for frame in frames(Client(server), TRAIN_JOBS, JOB, LogQuery(follow=True, find="step"))]
+    assert sum(len(frame.lines) + frame.skipped for frame in found) == 20_000
+    assert any(frame.skipped for frame in found)
 
 
 async def test_lines_that_come_later_are_not_said_to_be_the_last() -> None:

@@ -1,7 +1,7 @@
 """Logs of chosen ranks of one job: as frames for the page (`frames`), and complete as a file (`whole_log`).
 
-When a job is followed, lines that come faster than frames can carry them are skipped; when its logs are read once, reading waits
-instead. At most `LONGEST_BYTES` of a line are kept.
+When a job is followed, new lines that come faster than frames can carry them are skipped; for lines written before, and when logs
+are read once, reading waits instead. At most `LONGEST_BYTES` of a line are kept.
 """
 
 from __future__ import annotations
@@ -264,15 +264,16 @@ class _Reading:
             read = log_lines if waits else followed_lines
             lines = read(self._client, one.pod, one.container, part, LONGEST_BYTES)
             with contextlib.suppress(NotFound, BadRequest):
-                number = 0
+                number, is_old = 0, True
                 async for line in lines:
                     number += 1
-                    # Nor are the lines skipped with which it begins: they may be all that a rank that hangs has written.
-                    if (waits or number <= (tail or 0)) and self._buffer.is_full:
+                    is_old = is_old and not _was_written_after(line, begun)
+                    # Nor are lines skipped that are there already: they may be all that a rank that hangs has written.
+                    if (waits or is_old) and self._buffer.is_full:
                         await self._has_room()
-                    if number == tail and _was_written_by(line, begun):
-                        shown = f"Of longer logs the last {tail:,} lines are shown"
-                        self._notes.append(f"{shown}; search and download have all that is kept.")
+                    if number == tail and is_old:
+                        each = " of each log" if tail < MOST_LINES else ""
+                        self._notes.append(f"Only the last {tail:,} lines{each} are shown. Download contains the whole log.")
                     self._buffer.add(one.source, line)
                     self._changed.set()
                     if number % _PAUSE_LINES == 0:
@@ -318,7 +319,7 @@ class _Reading:
         return str(self._job["metadata"]["namespace"])
 
 
-def _was_written_by(line: str, time: datetime) -> bool:
-    """Whether the time before a line is not after this one; False for a line without a time."""
+def _was_written_after(line: str, time: datetime) -> bool:
+    """Whether the time before a line is after this one; False for a line without a time."""
     at = time_of(split_time(line)[0])
-    return at is not None and at <= time
+    return at is not None and at > time
