@@ -197,7 +197,7 @@ class ContainerStarter:
             raise StartProblem(
                 "CreateContainerConfigError", str(error), event="Failed", event_message=f"Error: {error}"
             ) from error
-        except OSError as error:
+        except (EnvironmentProblem, OSError) as error:
             raise StartProblem("CreateContainerError", str(error), event="Failed", event_message=f"Error: {error}") from error
         spec = {**spec, **_standard_streams(container)}
         warm, says = self._warm_start(pod, spec) if is_main else (None, {})

@@ -65,7 +65,9 @@ class PlainRuntime:
         return False
 
     async def create_sandbox(self, pod: Json, directory: PodDirectory) -> str:
-        """Always the loopback address, as all pods have this machine's network."""
+        """Always the loopback address, as all pods have this machine's network. Raises EnvironmentProblem when its name is too
+        long, as the other levels do."""
+        kernel_name(pod)
         attempt.write_json(str(directory.sandbox_file), {"address": LOOPBACK})
         return LOOPBACK
 
