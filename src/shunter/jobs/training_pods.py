@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.api.trainer.runtime import NODE
+from shunter.api.trainer.runtime import DATASET_INITIALIZER, MODEL_INITIALIZER, NODE
 from shunter.api.training.kinds import JOB_KINDS
 from shunter.operator.pod_places import Members
 
 TRAINING_CONTAINERS = frozenset({NODE, *(kind.container for kind in JOB_KINDS)})
+_INITIALIZERS = (DATASET_INITIALIZER, MODEL_INITIALIZER)
 ADDED_CONTAINERS = frozenset(name for kind in JOB_KINDS for name in kind.added_containers)
 """Containers that the operator adds to pods."""
 
@@ -35,9 +36,9 @@ def created_at(pod: Json) -> str:
 
 
 def training_container(pod: Json) -> str:
-    """The name of the container that trains; sidecars may come before it."""
+    """The name of the container that trains, or of an initializer's; sidecars may come before it."""
     names = [container["name"] for container in pod["spec"]["containers"]]
-    return next((str(name) for name in names if name in TRAINING_CONTAINERS), str(names[0]))
+    return next((str(name) for name in names if name in TRAINING_CONTAINERS or name in _INITIALIZERS), str(names[0]))
 
 
 def training_end(pod: Json) -> Json:

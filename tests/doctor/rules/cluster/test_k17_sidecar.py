@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from doctor.evidences import log, pod, runs, seen, traceback
+from doctor.evidences import failed, group_pod, log, pod, runs, seen, traceback, train_job
 from doctor.rule_cases import beside
-from job_evidence import NOW
+from job_evidence import NOW, ago
+from shunter.api.meta import Json
 from shunter.doctor.diagnosing import diagnose
-from shunter.doctor.evidence import Evidence
+from shunter.doctor.evidence import Evidence, Missing
 from shunter.doctor.live_diagnosis import may_hang
 from shunter.doctor.verdicts import Verdict
 
@@ -63,3 +64,44 @@ def test_only_ranks_that_failed_are_said_to_have_failed() -> None:
     assert (second.ranks, second.cause.partition(",")[0]) == ((1,), "rank 1 has failed")
     (verdict,) = verdicts(seen(*(pod(rank, **beside("proxy", 1 + rank, at=90)) for rank in range(3))))
     assert verdict.ranks == (0, 1, 2)
+
+
+def initializer(name: str, *, first: str) -> Json:
+    """The pod of an initializer that ended ten minutes ago, beside istio-proxy; `first` is the first of its containers."""
+    found = group_pod(name, 0)
+    names = sorted((name, "istio-proxy"), key=lambda one: one != first)
+    end = {"exitCode": 0, "startedAt": ago(660), "finishedAt": ago(600)}
+    states = {name: {"terminated": end}, "istio-proxy": {"running": {"startedAt": ago(660)}}}
+    found["metadata"]["ownerReferences"] = [{"uid": "u-job", "kind": "Job", "controller": True}]
+    found["metadata"] |= {"creationTimestamp": ago(500), "uid": f"u-{name}"}
+    found["spec"] = {"restartPolicy": "Never", "nodeName": "node-1", "containers": [{"name": one} for one in names]}
+    found["status"] = {"phase": "Running", "containerStatuses": [{"name": one, "state": states[one]} for one in names]}
+    return found
+
+
+@pytest.mark.parametrize("first", ["dataset-initializer", "istio-proxy"])
+def test_an_initializer_that_ended_is_named_without_ranks(first: str) -> None:
+    job, jobset = train_job(2, dataset_initializer=1, node=2)
+    job["metadata"]["creationTimestamp"] = ago(700)
+    pods = (initializer("dataset-initializer", first=first),)
+    (verdict,) = verdicts(Evidence(job=job, at=NOW, pods=pods, children=(jobset,)))
+    assert (verdict.confidence, verdict.ranks, verdict.pods) == ("certain", (), ("dataset-initializer-0",))
+    assert verdict.cause == (
+        "container dataset-initializer of pod dataset-initializer-0 has ended, but its pod does not end: container istio-proxy "
+        "still runs"
+    )
+
+
+def test_each_initializer_is_named() -> None:
+    job, jobset = train_job(2, dataset_initializer=1, model_initializer=1, node=2)
+    job["metadata"]["creationTimestamp"] = ago(700)
+    pods = tuple(initializer(name, first=name) for name in ("dataset-initializer", "model-initializer"))
+    found = verdicts(Evidence(job=job, at=NOW, pods=pods, children=(jobset,)))
+    assert [one.pods for one in found] == [("dataset-initializer-0",), ("model-initializer-0",)]
+
+
+def test_pods_are_needed_until_the_job_has_ended() -> None:
+    missing = (Missing(what="pods", why="you may not read them in n"),)
+    for evidence, is_needed in ((seen(missing=missing), True), (failed(missing=missing), False)):
+        unchecked = {id for one in diagnose(evidence, NOW).not_checked for id in one.rules}
+        assert ("K17" in unchecked) == is_needed

@@ -1,4 +1,4 @@
-"""K17: the container that trains has ended, and its pod goes on, because another container of it still runs.
+"""K17: the container that trains (or prepares: an initializer) has ended, and its pod goes on, because another container runs.
 
 A pod ends with its last container, so the job neither succeeds nor fails before that. While other ranks run, that may be the
 smaller trouble: they hang if they still need this one.
@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from shunter.api.formats.counts import listed
+from shunter.api.formats.counts import listed, noun
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
@@ -44,14 +44,14 @@ class Held(NamedTuple):
 
 
 def judge(case: Case) -> list[Verdict]:
-    """Verdicts based on pods whose training container ended a minute or longer ago, with any exit code, and will not be
-    restarted, while others run: one for each set of these, and each outcome. Certain if all ranks have ended, else likely; only
-    possible as long as the other containers may be about to end."""
+    """Verdicts based on pods whose training container, or initializer, ended a minute or longer ago, with any exit code, and will
+    not be restarted, while others run: one for each set of these, and each outcome. Certain if all ranks have ended, or the pods
+    have none, else likely; only possible as long as the other containers may be about to end."""
     if case.overview.is_finished:
         return []
-    found = [one for pod in case.ranked if (one := _held(pod, case.now)) is not None]
-    groups = grouped_by(found, lambda one: (one.others, one.exit_code == 0))
-    return [_verdict(case, others, ones) for (others, _), ones in groups.items()]
+    found = [one for pod in case.pods if (one := _held(pod, case.now)) is not None]
+    groups = grouped_by(found, lambda one: (one.others, one.exit_code == 0, "" if case.ranks.get(one.pod) else one.trained))
+    return [_verdict(case, others, ones) for (others, *_), ones in groups.items()]
 
 
 def _held(pod: Json, now: datetime) -> Held | None:
@@ -72,19 +72,20 @@ def _held(pod: Json, now: datetime) -> Held | None:
 def _confidence(case: Case, ones: list[Held]) -> Confidence:
     if not all(one.since >= LONG or any(map(_ENDLESS.search, one.others)) for one in ones):
         return "possible"
-    return "certain" if all(training_end(pod) for pod in case.ranked) else "likely"
+    ranked = [case.pod(pod) for pod, ranks in case.ranks.items() if ranks]
+    has_ranks = any(case.ranks.get(one.pod) for one in ones)
+    return "likely" if has_ranks and not all(map(training_end, ranked)) else "certain"
 
 
 def _verdict(case: Case, others: tuple[str, ...], ones: list[Held]) -> Verdict:
     pods = tuple(one.pod for one in ones)
     ranks = case.ranks_of(pods)
-    who = rank_list(ranks) if ranks else f"pod {pods[0]}"
-    have, their = ("have", "their") if len(ranks) > 1 else ("has", "its")
+    of_pods = f"container {ones[0].trained} of {noun(len(pods), 'pod')} {listed(pods)}"
+    who = rank_list(ranks) if ranks else of_pods
+    have, their = ("have", "their") if len(ranks) > 1 else ("has", "its" if len(pods) == 1 else "their")
     ended = "failed" if ones[0].exit_code else "ended"
-    one_pod, noun, runs = len(pods) == 1, "container" if len(others) == 1 else "containers", "runs" if len(others) == 1 else "run"
-    text = (
-        f"{who} {have} {ended}, but {their} {'pod does' if one_pod else 'pods do'} not end: {noun} {listed(others)} still {runs}"
-    )
+    do, run = noun(len(pods), "pod does", "pods do"), noun(len(others), "runs", "run")
+    text = f"{who} {have} {ended}, but {their} {do} not end: {noun(len(others), 'container')} {listed(others)} still {run}"
     return Verdict(
         id="K17",
         title="POD DOES NOT END",
@@ -100,4 +101,4 @@ def _verdict(case: Case, others: tuple[str, ...], ones: list[Held]) -> Verdict:
     )
 
 
-RULE = Rule("K17", judge)
+RULE = Rule("K17", judge, lambda case: () if case.overview.is_finished else ("pods",))
