@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping
+from datetime import datetime
+from email.utils import format_datetime
 from typing import NamedTuple
 
 import msgspec
@@ -39,6 +41,8 @@ class StoredObjects:
         self._objects: dict[str, Json] = {}
         self.writes: list[Write] = []
         self.refuses: Callable[[Write], tuple[int, str] | None] = lambda write: None
+        self.clock: datetime | None = None
+        """The time in the header Date of all answers; without one, they have none."""
         for resource, obj in objects:
             self.put(resource, obj)
 
@@ -63,6 +67,11 @@ class StoredObjects:
     async def request(
         self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}, body: bytes = b""
     ) -> Response:
+        answer = self._answered(method, path, params, body)
+        date = {"date": format_datetime(self.clock, usegmt=True)} if self.clock is not None else {}
+        return answer._replace(headers={**answer.headers, **date})
+
+    def _answered(self, method: str, path: str, params: Mapping[str, str], body: bytes) -> Response:
         if method == "GET":
             return self._read(path, params)
         sent: Json = msgspec.json.decode(body) if body else {}

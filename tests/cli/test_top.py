@@ -7,7 +7,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from cli.output.test_job_screen import view
-from job_evidence import v1_job
+from job_evidence import NOW, v1_job
 from shunter.cli.describe import printed, screen
 from shunter.cli.top import TopView, drawn
 from shunter.jobs.evidence import JobCause
@@ -18,10 +18,10 @@ from shunter.operator.overview import overview
 
 def test_without_a_job_in_detail_the_list_is_shown() -> None:
     """The first job may be deleted between the list and the look at it."""
-    (table,) = drawn(TopView([Row(overview(v1_job()), JobCause(None), None)], None), "", 100, 10)
+    (table,) = drawn(TopView([Row(overview(v1_job()), JobCause(None), None)], None, NOW), "", 100, 10)
     assert isinstance(table, Table)
     assert table.row_count == 1
-    assert drawn(TopView([], None), "", 100, 10) == ["no jobs; run one with: shunter run FILE"]
+    assert drawn(TopView([], None, NOW), "", 100, 10) == ["no jobs; run one with: shunter run FILE"]
 
 
 LINES = "Readiness probe failed: Traceback (most recent call last):\n" * 9
@@ -29,8 +29,8 @@ LINES = "Readiness probe failed: Traceback (most recent call last):\n" * 9
 
 def test_no_screen_is_scrolled_by_a_message_of_several_lines() -> None:
     cause = Cause("NotReady", LINES, LINES)
-    seen = TopView([Row(overview(v1_job()), JobCause(cause), None)], view(cause=cause))
-    for drawing in (drawn(seen, "", 100, 12), drawn(TopView(seen.rows, None), "", 100, 12), screen([f"  {LINES}"] * 20, 12)):
+    seen = TopView([Row(overview(v1_job()), JobCause(cause), None)], view(cause=cause), NOW)
+    for drawing in (drawn(seen, "", 100, 12), drawn(TopView(seen.rows, None, NOW), "", 100, 12), screen([f"  {LINES}"] * 20, 12)):
         console = Console(width=100, height=12)
         with console.capture() as capture:
             console.print(Group(*drawing))
@@ -44,7 +44,7 @@ def test_no_screen_is_scrolled(jobs: int, has_job: bool) -> None:
     for width, height in ((20, 3), (80, 4), (100, 6), (100, 7), (100, 24), (30, 40)):
         console = Console(width=width, height=height)
         with console.capture() as capture:
-            for line in drawn(TopView(rows, view() if has_job else None), "", width, height):
+            for line in drawn(TopView(rows, view() if has_job else None, NOW), "", width, height):
                 console.print(line)
         shown = capture.get().splitlines()
         assert 0 < len(shown) <= height, (width, height)
@@ -52,7 +52,7 @@ def test_no_screen_is_scrolled(jobs: int, has_job: bool) -> None:
 
 def test_jobs_that_do_not_fit_are_counted() -> None:
     rows = [Row(overview(v1_job()), JobCause(None), None)] * 10
-    table, more = drawn(TopView(rows, None), "", 100, 10)
+    table, more = drawn(TopView(rows, None, NOW), "", 100, 10)
     assert isinstance(table, Table)
     assert (table.row_count, str(more)) == (8, "and 2 more; list them with: shunter jobs")
 

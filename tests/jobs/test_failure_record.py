@@ -136,7 +136,7 @@ def test_a_diagnosis_is_the_only_headline_and_the_message_of_the_job_comes_after
     limited = {"containers": [{"name": "pytorch", "resources": {"limits": {"memory": "200Mi"}}}]}
     pod = v1_pod("worker", 0, phase="Failed", containerStatuses=[{"name": "pytorch", "state": ended}], spec=limited)
     evidence, failed_job = Evidence(pods=[pod]), job(failure(at=9), **FAILED)
-    named = diagnosed(failed_job, evidence)
+    named = diagnosed(failed_job, evidence, NOW)
     text = [*description(failed_job, evidence, {}, NOW, named=named)]
     assert text[2] == "  Cause    rank 1 exceeded its memory limit of 200Mi"
     assert text[4] == "           backoffLimit reached"

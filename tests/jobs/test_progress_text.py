@@ -89,7 +89,9 @@ def test_a_job_that_does_not_run_is_not_warned_of() -> None:
 
 def test_the_list_has_columns_for_progress_where_a_program_reports_it() -> None:
     job = Overview("TrainJob", "ns", "j", "uid", "Running", "", "", 2, NOON, None)
-    headers = [[str(column.header) for column in table_of([Row(job, JobCause(None), found)]).columns] for found in (None, WHOLE)]
+    headers = [
+        [str(column.header) for column in table_of([Row(job, JobCause(None), found)], NOON).columns] for found in (None, WHOLE)
+    ]
     assert headers[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "WHY", "UP/WANTED", "AGE", "RAN"]
     assert headers[1] == [*headers[0][:6], "PROGRESS", "LOSS", "LEFT", "CHECKPOINT", "AGE", "RAN"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from rich.text import Text
 
@@ -85,7 +84,8 @@ async def read(target: Target, name: str, namespace: str, on_refusal: OnRefusal 
     reported = saved_by(target)(progress(job) or logged.found.get(job["metadata"]["uid"]), job)
     network, warning = network_lines(networks, requested_profile(annotations_of(job).get(FABRIC, ""), pods))
     details = (("MLflow", mlflow_run(job)), ("Network", network), ("Warning", warning))
-    return list(description(job, evidence, logs, datetime.now(UTC), reported, details, diagnosed(job, evidence)))
+    now = client.now()
+    return list(description(job, evidence, logs, now, reported, details, diagnosed(job, evidence, now)))
 
 
 def mlflow_run(job: Json) -> str:

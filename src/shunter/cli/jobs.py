@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -74,7 +74,7 @@ def jobs(
     if not rows:
         say(choice.empty_text(len(found.rows), namespace))
         return
-    print_table(table_of(rows))
+    print_table(table_of(rows, found.at))
     for note in notes(found):
         say(note)
 
@@ -88,9 +88,9 @@ def notes(found: Listing) -> list[str]:
     return [*([unread] if found.unread else []), *([unread_logs] if found.unread_logs else [])]
 
 
-def table_of(rows: Sequence[Row]) -> Table:
+def table_of(rows: Sequence[Row], now: datetime) -> Table:
     """The list for `-o table`; it has columns for progress, failures and restarts only if a job has any."""
-    now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     reports, restarted = any(row.progress for row in rows), any(row.restarts for row in rows)
     failed = any(row.failures for row in rows)
     progress_columns = ("PROGRESS", "LOSS", "LEFT", "CHECKPOINT") if reports else ()
@@ -112,7 +112,7 @@ def table_of(rows: Sequence[Row]) -> Table:
             up_text(row.up, row.wanted),
             *used,
             *progress,
-            age(job.created),
+            age(job.created, now),
             duration(job.ran),
         )
     return table
@@ -129,21 +129,21 @@ def screen(choice: JobChoice, found: Listing, namespace: str, width: int, height
     if not rows:
         return [choice.empty_text(len(found.rows), namespace)]
     missing = [cut(Text(note, style="dim"), width) for note in notes(found)]
-    return [*screen_list(rows, width, height - len(missing), "narrow the list with --state, --kind or -n"), *missing]
+    return [*screen_list(rows, found.at, width, height - len(missing), "narrow the list with --state, --kind or -n"), *missing]
 
 
-def screen_list(rows: Sequence[Row], width: int, height: int, remedy: str) -> list[RenderableType]:
+def screen_list(rows: Sequence[Row], now: datetime, width: int, height: int, remedy: str) -> list[RenderableType]:
     """The list in at most `height` lines (3 at least): its heading, a line for each job, how many are left out and `remedy`."""
     if len(rows) < height:
-        return [screen_table(rows, width)]
+        return [screen_table(rows, now, width)]
     most = max(height - 2, 1)
     more = f"and {len(rows) - most} more; {remedy}"
-    return [screen_table(rows[:most], width), cut(Text(more, style="dim"), width)]
+    return [screen_table(rows[:most], now, width), cut(Text(more, style="dim"), width)]
 
 
-def screen_table(rows: Sequence[Row], width: int) -> Table:
+def screen_table(rows: Sequence[Row], now: datetime, width: int) -> Table:
     """The list for a screen: a line for each job, the last column cut at the width."""
-    now, table = datetime.now(UTC), Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     is_wide = width >= WIDE
     for column in ("STATE", "NAME", "NAMESPACE", *(("KIND",) if is_wide else ()), "UP/WANTED", "PROGRESS", "LEFT", "AGE"):
         table.add_column(column, no_wrap=True)
@@ -154,7 +154,7 @@ def screen_table(rows: Sequence[Row], width: int) -> Table:
         line = visible_line(why.cause.sentence) if why.cause else "?" * bool(why.unread)
         kind = (job.kind,) if is_wide else ()
         named = (coloured(job.state), job.name, job.namespace, *kind)
-        table.add_row(*named, up_text(row.up, row.wanted), progress.step, progress.remaining, age(job.created), line)
+        table.add_row(*named, up_text(row.up, row.wanted), progress.step, progress.remaining, age(job.created, now), line)
     return table
 
 

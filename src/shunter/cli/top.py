@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, NamedTuple
 
 import typer
@@ -42,6 +42,8 @@ class TopView(NamedTuple):
     """All jobs, the worst state first; empty if a job was named."""
     view: JobView | None
     """One job in detail; None if there is none."""
+    at: datetime
+    """When it was read, by the server's clock."""
 
 
 def top(
@@ -88,19 +90,20 @@ class TopReader:
         found = await listed(self._target.client, self._namespace, with_saved=saved_by(self._target))
         rows = JobChoice(sort=Order.state).chosen(found.rows)
         if not rows:
-            return TopView(rows, None)
+            return TopView(rows, None, found.at)
         first = next((row.job for row in rows if not row.job.is_finished), rows[0].job)
         try:
             return await self._view_of(f"{first.kind}/{first.name}", first.namespace, rows)
         except InputError:  # It was deleted after it was listed.
-            return TopView([row for row in rows if row.job is not first], None)
+            return TopView([row for row in rows if row.job is not first], None, found.at)
 
     async def _view_of(self, named: str, namespace: str, rows: Sequence[Row]) -> TopView:
         _, job = await find(self._target.client, named, namespace)
         uid = job["metadata"]["uid"]
         if uid not in self._readers:
             self._readers = {uid: JobViewReader(self._target.client, most_lines=LOG_LINES)}
-        return TopView(rows, await self._readers[uid].read(job))
+        view = await self._readers[uid].read(job)
+        return TopView(rows, view, self._target.client.now())
 
     async def read_once(self) -> TopView:
         """Reads once, as `read` does, and closes the client."""
@@ -110,16 +113,16 @@ class TopReader:
 
 def drawn(top_view: TopView, metric: str, width: int, height: int) -> list[RenderableType]:
     """The screen in at most `height` lines of `width` characters."""
-    rows, view = top_view
+    rows, view, now = top_view
     if view is None:
         if rows:
-            return screen_list(rows, width, height, "list them with: shunter jobs")
+            return screen_list(rows, now, width, height, "list them with: shunter jobs")
         return ["no jobs; run one with: shunter run FILE"]
     lines: list[RenderableType] = []
     if rows and height >= LEAST_WITH_LIST:
         most = max(height // LIST_SHARE - 2, 1)
         left = len(rows) - most
         note = f"{left} more jobs; below: {view.row.name}" if left > 0 else f"below: {view.row.name}"
-        lines = [screen_table(rows[:most], width), cut(Text(note, style="dim"), width)]
+        lines = [screen_table(rows[:most], now, width), cut(Text(note, style="dim"), width)]
         height -= min(most, len(rows)) + 2
-    return [*lines, *job_lines(view, metric, width, height, datetime.now(UTC))]
+    return [*lines, *job_lines(view, metric, width, height, now)]

@@ -62,7 +62,7 @@ def description(
         yield f"  Failures {cell(record, now)}"
     if limited := limits(job):
         yield f"  Limits   {limited}"
-    yield f"  Age      {age(row.created)}{f', ran {duration(row.ran)}' if row.ran is not None else ''}"
+    yield f"  Age      {age(row.created, now)}{f', ran {duration(row.ran)}' if row.ran is not None else ''}"
     yield "Conditions"
     for condition in job.get("status", {}).get("conditions", []):
         reason, message = condition.get("reason", ""), condition.get("message", "")
@@ -92,7 +92,7 @@ def description(
         if event.get("reason") == RANK_FAILED:
             message, _ = recorded_failure(event)
         when = event_time(event)
-        since = age(None if when == EPOCH else when)
+        since = age(None if when == EPOCH else when, now)
         yield f"  {since:>5} {event.get('type', ''):<8} {event.get('reason', ''):<24} {about}: {message}{count}"
 
 

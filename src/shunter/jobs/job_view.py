@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.meta import Json
@@ -64,7 +63,7 @@ class JobViewReader:
     async def read(self, job: Json, only: Iterable[int] | None = None) -> JobView:
         """The job as it is now. With `only` the logs of these ranks alone are read."""
         evidence, logged = await asyncio.gather(evidence_of(self._client, job), progress_in_logs(self._client, [job]))
-        pods, now, row = own_pods(job, evidence.pods), datetime.now(UTC), overview(job)
+        pods, now, row = own_pods(job, evidence.pods), self._client.now(), overview(job)
         jobset = next((child for child in owned_by(evidence, job) if child.get("kind") == "JobSet"), None)
         states = rank_states(job, pods, jobset)
         chosen = {*only} if only is not None else followed_ranks(states)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -70,6 +70,8 @@ class Listing(NamedTuple):
     """Kinds that could not be read and might contain the cause of one of the jobs."""
     unread_logs: int
     """The number of jobs whose logs were not read, and might contain their progress."""
+    at: datetime
+    """When it was read, by the server's clock."""
 
 
 def by_creation(job: Overview) -> tuple[str, float, str, str]:
@@ -87,7 +89,7 @@ async def listed(
     """Every job of every kind that the cluster serves. `with_saved` adds to a job's progress what is known of its checkpoints."""
     found = [job for _, job in await all_jobs(client, namespace, on_refusal=on_refusal)]
     why, jobsets, logged = await asyncio.gather(
-        job_causes(client, found, namespace, datetime.now(UTC)),
+        job_causes(client, found, namespace, client.now()),
         jobsets_of_all(client, found, namespace),
         progress_in_logs(client, found),
     )
@@ -106,4 +108,4 @@ async def listed(
             )
         )
     rows.sort(key=lambda row: by_creation(row.job))
-    return Listing(rows, sorted({kind for row in rows for kind in row.why.unread}), logged.unread)
+    return Listing(rows, sorted({kind for row in rows for kind in row.why.unread}), logged.unread, client.now())

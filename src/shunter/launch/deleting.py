@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from shunter.api.formats.counts import listed, noun
@@ -51,7 +51,7 @@ async def delete_and_wait(
     """
     metadata = job["metadata"]
     words = StopLogReader(client, job, pods) if (pods := await _running(client, job)) else None
-    asked = moment(metadata.get("deletionTimestamp")) or datetime.now(UTC)
+    asked = moment(metadata.get("deletionTimestamp")) or client.now()
     with contextlib.suppress(NotFound):
         await request_deletion(client, resource, job)
     beside = [asyncio.create_task(_report_wait(client, resource, job, notify, now=now))]
@@ -155,7 +155,7 @@ async def _report_wait(client: Client, resource: Resource, job: Json, notify: Ca
         with contextlib.suppress(ApiError):
             present = await client.get(resource, metadata["name"], metadata["namespace"])
             pods = (await client.list(PODS, metadata["namespace"], label_selector=pod_selector(job))).items
-            subject, text = waits_for(present, pods, datetime.now(UTC), now=now)
+            subject, text = waits_for(present, pods, client.now(), now=now)
             if subject != shown:
                 shown = subject
                 notify(text)

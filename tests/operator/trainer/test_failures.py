@@ -88,8 +88,8 @@ def test_a_suspension_takes_no_failure_along(make_trainjob: MakeTrainJob, make_r
     assert made.is_status_first
 
 
-DELETED = {"deleted": "2026-11-21T12:00:30Z", "finished": "2026-11-21T12:00:05Z"}
-"""A pod that was deleted at 12:00:00 and ended five seconds later."""
+DELETED = "2026-11-21T12:00:30Z"
+"""The deletionTimestamp of a pod that was deleted at 12:00:00, with a grace period of 30 seconds."""
 
 
 @pytest.mark.parametrize("is_suspended", [False, True], ids=["runs", "suspended"])
@@ -97,9 +97,9 @@ DELETED = {"deleted": "2026-11-21T12:00:30Z", "finished": "2026-11-21T12:00:05Z"
     ("ended", "is_recorded"),
     [
         (pod(), True),
-        (pod(finished="2026-11-21T11:59:59Z", deleted="2026-11-21T12:00:30Z"), True),
-        (pod(**DELETED), False),
-        (pod(exit_code=137, **DELETED), False),
+        (pod(finished="2026-11-21T11:59:59Z", deleted=DELETED), True),
+        (pod(finished="2026-11-21T12:00:05Z", deleted=DELETED), False),
+        (pod(exit_code=137, finished="2026-11-21T12:00:05Z", deleted=DELETED), False),
     ],
     ids=["there", "before its deletion", "after its deletion", "killed after its deletion"],
 )

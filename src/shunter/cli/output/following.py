@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from rich.text import Text
 
@@ -60,7 +59,7 @@ async def ended_by(deadline: float | None, client: Client, resource: Resource, j
             say(f"  {follower.cause}")
         elif not follower.has_started:
             say(f"  no cause is known yet; check again: shunter describe {row.name} -n {row.namespace}")
-        if failures := cell(failure_record(follower.job), datetime.now(UTC)):
+        if failures := cell(failure_record(follower.job), client.now()):
             say(f"  failed before: {failures}")
         say(f"  {unended_text(follower)}")
         return False

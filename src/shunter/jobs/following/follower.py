@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from shunter.api.core import COLD_START, container_statuses, is_shown_to_followers
@@ -148,7 +147,7 @@ class JobFollower:
             return
         evidence = await evidence_of(self._client, self._job, [*self._events.values()] or None)
         self._pods |= {pod["metadata"]["uid"]: pod for pod in evidence.pods if is_pod_of(self._job, pod)}
-        self._obstacle.cause = cause(self._job, evidence, datetime.now(UTC))
+        self._obstacle.cause = cause(self._job, evidence, self._client.now())
 
     def _start(self, part: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Starts a task. An error of the server ends only this task and is shown; any other error ends `run`."""

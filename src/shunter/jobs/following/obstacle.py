@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from shunter.api.meta import Json
 from shunter.jobs.evidence import completed
@@ -64,7 +63,7 @@ class Obstacle:
             # After an error the next check tries again.
             with contextlib.suppress(ApiError):
                 evidence = await completed(self._client, job, evidence)
-        self._show(job, cause(job, evidence, datetime.now(UTC)))
+        self._show(job, cause(job, evidence, self._client.now()))
 
     def _show(self, job: Json, found: Cause | None) -> None:
         before, self.cause = self.cause, found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from shunter.api.core import pod_has_ended
@@ -55,7 +56,10 @@ class Outcome(NamedTuple):
 
 
 async def outcome(
-    client: Client, end: JobEnd, applied: Json, diagnosed: Callable[[Json, Evidence], NamedCause | None] = lambda *_: None
+    client: Client,
+    end: JobEnd,
+    applied: Json,
+    diagnosed: Callable[[Json, Evidence, datetime], NamedCause | None] = lambda *_: None,
 ) -> Outcome:
     """How the `applied` job ended; for a failed job, reads the last log lines of its ranks. `diagnosed` may return a more
     specific cause."""
@@ -65,7 +69,7 @@ async def outcome(
     if row.state == "Succeeded":
         return Outcome(end, row)
     pods, logs = await _pods_and_logs(client, end.job, end)
-    why, remedy = cause_and_remedy(end.job, pods, [], logs, diagnosed(end.job, Evidence(pods=pods)))
+    why, remedy = cause_and_remedy(end.job, pods, [], logs, diagnosed(end.job, Evidence(pods=pods), client.now()))
     reasons = tuple(text for text in dict.fromkeys((why, remedy, row.message)) if text) or ("it gives no reason",)
     return Outcome(end, row, reasons, without_repeated_log(failure_lines(end.job, pods, logs), why))
 
