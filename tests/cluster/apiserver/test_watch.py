@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -212,10 +213,14 @@ async def test_a_slow_client_is_cut_instead_of_buffered_without_bound(monkeypatc
 
 def initial_list(collection: Collection, store: SimpleNamespace, cut: asyncio.Event) -> AsyncIterator[bytes]:
     """What a client gets that asks for the whole collection as events, and for bookmarks."""
+    asked = watch.Watch(since=0, initial=True, initial_end=True, bookmarks=True, seconds=60, selector=Selector())
+    return frames(collection, store, asked, cut)
+
+
+def frames(collection: Collection, store: SimpleNamespace, asked: watch.Watch, cut: asyncio.Event) -> AsyncIterator[bytes]:
     backend: Any = SimpleNamespace(collection=lambda served: collection, store=store)
     call: Any = SimpleNamespace(query={}, target=SimpleNamespace(namespace=""))
     served: Any = _Served()
-    asked = watch.Watch(since=0, initial=True, initial_end=True, bookmarks=True, seconds=60, selector=Selector())
     return watch.frames(backend, call, served, Form(), asked, asyncio.Event(), cut.set)
 
 
@@ -227,6 +232,16 @@ async def test_a_collection_larger_than_what_may_be_pending_is_listed_by_a_watch
     first = await anext(initial_list(collection, SimpleNamespace(revision=7), cut))
     assert not cut.is_set()
     assert [line.split(b'"')[3] for line in first.splitlines()] == [b"ADDED", b"ADDED", b"BOOKMARK"]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_bookmarks_come_from_time_to_time_to_those_who_ask_for_them(monkeypatch: pytest.MonkeyPatch, wanted: bool) -> None:
+    monkeypatch.setattr(watch, "BOOKMARK_SECONDS", 0.01)
+    asked = watch.Watch(since=7, initial=False, initial_end=False, bookmarks=wanted, seconds=0.05, selector=Selector())
+    stream = frames(Collection("", "configmaps", 0), SimpleNamespace(revision=9), asked, asyncio.Event())
+    seen = b"".join([chunk async for chunk in stream])
+    versions = {(line["type"], line["object"]["metadata"]["resourceVersion"]) for line in map(json.loads, seen.splitlines())}
+    assert versions == ({("BOOKMARK", "9")} if wanted else set())
 
 
 async def test_a_bookmark_never_comes_before_an_event_that_it_speaks_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,9 @@ TOLD = {
     "steps with their number": (
         ["starting", "step 10/300 loss 1.5", "step 20/300 loss 1.26"],
         read(4, step=20, steps=300, loss=1.26, remaining_seconds=56)),
+    "a bar of tqdm": (
+        [" 10%|█         | 10/100 [00:02<00:18, 5.00it/s, loss=1.5]", " 20%|██        | 20/100 [00:04<00:16, loss=1.26]"],
+        read(2, step=20, steps=100, loss=1.26, remaining_seconds=16)),
     "steps": (["step 10 loss 1.5", "step 20 loss 1.26", "saving"], read(2, step=20, loss=1.26)),
     "one line tells no pace": (["step 10 of 300: loss 1.5"], read(0, step=10, steps=300, loss=1.5)),
     "epochs": (["epoch 3: loss 0.5"], read(0, epoch=3.0, loss=0.5)),

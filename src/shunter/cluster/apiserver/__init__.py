@@ -18,7 +18,8 @@ subresources/                scale, binding, eviction, logs, exec
 storage/                     the state, in memory and on disk
 kinds.py, packaged_schemas.py    a kind as data; the packaged schemas of built-in kinds and our CRDs
 registry.py, discovery.py    what is served, and how clients learn it; openapi.py; version.py: which Kubernetes this is
-bootstrap.py, backend.py     what a fresh cluster holds; what every request works on: store, kinds, webhooks, clock
+bootstrap.py, backend.py     what a fresh cluster holds; what every request works on: store, kinds, webhooks, clock,
+                             namespaces that are there and not terminating
 event_versions.py            Events in core/v1 and events.k8s.io/v1
 metrics.py                   /metrics: counts of requests; resource_metrics.py: metrics.k8s.io, for `kubectl top`
 printers/                    what `kubectl get` shows
@@ -26,8 +27,9 @@ status.py                    refusals in kube-apiserver's words
 
 Tests: tests/cluster/apiserver; requests and the answers of a real kube-apiserver in tests/vectors/cases, those of watches in
 watch.yaml and watch-paths.yaml, of resourceVersions in resource-versions.yaml, of deletions in deletion.yaml, of field
-selectors in field-selectors.yaml there; bootstrap.py in test_process.py there, metrics.py, openapi.py and version.py in
-test_discovery.py, resource_metrics.py by `kubectl top` in tests/kubectl/commands.yaml, decoding.py in test_writes.py, status.py
-in test_negotiation.py, event_versions.py in tests/cluster/apiserver/builtin/test_events.py, field_rules.py in
-tests/cluster/apiserver/builtin/rules, kinds.py and registry.py in tests/cluster/apiserver/builtin/test_recorded_kinds.py.
+selectors in field-selectors.yaml, of sequences of requests (a namespace that terminates) in stories.yaml there; bootstrap.py in
+test_process.py there, metrics.py, openapi.py and version.py in test_discovery.py, resource_metrics.py by `kubectl top` in
+tests/kubectl/commands.yaml, decoding.py in test_writes.py, status.py in test_negotiation.py, event_versions.py in
+tests/cluster/apiserver/builtin/test_events.py, field_rules.py in tests/cluster/apiserver/builtin/rules, kinds.py and
+registry.py in tests/cluster/apiserver/builtin/test_recorded_kinds.py.
 """

@@ -53,6 +53,27 @@ def test_the_termination_message(attempt: Path, written: str, policy: str, exit_
     assert ended.message.strip() == message
 
 
+@pytest.mark.parametrize(
+    ("written", "log", "message"),
+    [
+        pytest.param("x" * 5000, [], "x" * 4096, id="4096 bytes of the file, from its beginning"),
+        pytest.param(
+            "", [f"line {number}" for number in range(100)], "\n".join(map("line {}".format, range(20, 100))), id="80 lines"
+        ),
+        pytest.param("", ["a" * 3000, "b"], "a" * 2045 + "\nb", id="2048 bytes of the log, with its end"),
+    ],
+)
+def test_a_termination_message_is_no_longer_than_the_kubelet_makes_it(
+    attempt: Path, written: str, log: list[str], message: str
+) -> None:
+    (attempt / "termination").write_text(written)
+    (attempt / "log").write_text("".join(f"2026-11-28T05:00:00.000000000Z stdout F {line}\n" for line in log))
+    container = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    ended = container_attempts.observed(attempt, 0, container, alive=False, reported={**ENDED, "exit_code": 1})
+    assert ended is not None
+    assert ended.message == message + ("\n" if log else "")
+
+
 def test_a_supervisor_that_was_killed_left_no_end(attempt: Path) -> None:
     ended = container_attempts.observed(attempt, 0, {}, alive=False, reported={"started_at": 1.0})
     assert ended is not None
