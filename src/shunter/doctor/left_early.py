@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import NamedTuple
 
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
 from shunter.jobs.training_pods import training_end
-from shunter.operator.diagnosis import TOGETHER
 from shunter.operator.overview import moment
+
+LONGEST_WAIT = timedelta(minutes=30)
+"""How long ranks wait for one that has left: torch's longest default timeout of a collective, that of Gloo."""
 
 
 class LeftEarly(NamedTuple):
@@ -18,7 +21,9 @@ class LeftEarly(NamedTuple):
     """When each of them ended, by name."""
     victims: tuple[int, ...]
     """The ranks that failed after that, sorted."""
-    since: str = ""
+    is_soon: bool
+    """Whether the first of them failed no more than LONGEST_WAIT after one of the pods had ended."""
+    restarted: str = ""
     """Why the ranks that were restarted since cannot meet them again; empty if none was."""
 
 
@@ -29,20 +34,22 @@ def left_early(case: Case) -> LeftEarly | None:
 
 
 def _left_early(case: Case) -> LeftEarly | None:
-    failures, since = case.failures, ""
+    failures, restarted = case.failures, ""
     if case.cause is not None and case.cause.word == "PeersSucceeded":
-        failures, since = case.endings, case.cause.text
+        failures, restarted = case.endings, case.cause.text
     if any(not one.is_victim for one in failures) or not any(one.error for one in failures):
         return None
     first = min((one.time for one in failures if one.time is not None), default=None)
     if first is None:
         return None
     gone = {pod["metadata"]["name"]: ended for pod in case.ranked if (ended := _succeeded_at(pod))}
-    # Times of pods are whole seconds.
-    early = {name: at for name, at in gone.items() if (end := moment(at)) and end - first <= TOGETHER and end <= first}
+    early = {name: (at, end) for name, at in gone.items() if (end := moment(at)) is not None and end <= first}
+    if not early:
+        return None
     ranks = set(case.ranks_of(early))
     victims = tuple(sorted({rank for one in failures for rank in one.ranks} - ranks))
-    return LeftEarly(early, victims, since) if early else None
+    is_soon = first - max(end for _, end in early.values()) <= LONGEST_WAIT
+    return LeftEarly({name: at for name, (at, _) in early.items()}, victims, is_soon, restarted)
 
 
 def _succeeded_at(pod: Json) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from doctor.evidences import ended, failed, log, pod, traceback
 from doctor.rule_cases import RESET
-from job_evidence import NOW
+from job_evidence import NOW, ago, v1_job
 from shunter.doctor.diagnosing import diagnose
 
 
@@ -28,3 +28,20 @@ def test_a_rank_that_left_is_the_cause_only_if_the_others_lost_a_peer_after_it(
     assert verdict.id == id
     if id == "T15":
         assert (verdict.ranks, verdict.confidence) == ((1,), "likely")
+
+
+@pytest.mark.parametrize(
+    ("left", "confidence"), [(20 + 1799, "likely"), (20 + 1802, "possible"), (20 + 9000, "possible")], ids=str
+)
+def test_a_rank_that_left_long_before_is_only_possibly_the_cause(left: float, confidence: str) -> None:
+    """A rank that had ended two and a half hours before was the likely cause of a lost connection."""
+    job = v1_job(2, conditions=[{"type": "Failed", "status": "True", "reason": "PyTorchJobFailed", "message": ""}])
+    job["metadata"]["creationTimestamp"] = ago(20000)
+    pods = (
+        pod(0, made=19000, **ended(1, at=20)),
+        pod(1, made=19000, **ended(0, at=left)),
+        pod(2, made=19000, **ended(1, at=20)),
+    )
+    logs = tuple(log(rank, traceback(RESET), at=20, every=0.001) for rank in (0, 2))
+    (verdict,) = diagnose(failed(*pods, job=job, logs=logs), NOW).verdicts
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("T15", (1,), confidence)

@@ -10,7 +10,8 @@ from shunter.doctor.verdicts import Excerpt, Verdict
 
 
 def judge(case: Case) -> list[Verdict]:
-    """Verdicts based on `left_early`, also if the others were restarted since, and cannot meet again. Only likely."""
+    """Verdicts based on `left_early`, also if the others were restarted since, and cannot meet again. Only likely, or
+    possible if it had ended long before they failed."""
     found = left_early(case)
     if found is None:
         return []
@@ -20,12 +21,12 @@ def judge(case: Case) -> list[Verdict]:
             id="T15",
             title="LEFT EARLY",
             cause=f"{rank_list(ranks)} ended with exit code 0 while others still needed {'it' if len(ranks) == 1 else 'them'}",
-            confidence="likely",
+            confidence="likely" if found.is_soon else "possible",
             ranks=ranks,
             pods=tuple(found.pods),
             evidence=(
                 *(Excerpt(source="pod", text="exit code 0", pod=name, at=at) for name, at in found.pods.items()),
-                *([Excerpt(source="job", text=found.since)] if found.since else []),
+                *([Excerpt(source="job", text=found.restarted)] if found.restarted else []),
             ),
             remedy="All ranks must run the same number of steps: compare the lengths of their data, and look for early returns.",
             victims=found.victims,
