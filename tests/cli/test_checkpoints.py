@@ -11,6 +11,7 @@ from launch.checkpoints.test_torch_checkpoint import BYTES, FILE, METADATA
 from shunter.cli.checkpoints import jobs_table, restore_note, steps_table
 from shunter.launch.checkpoints.saved import SavedCheckpoints, saved_checkpoints
 
+TRAINER = "resume_from_checkpoint=True of transformers takes the newest directory: unless it is still being saved, remove"
 WHOLE, TORN, HALF = "whole", "torn", "half"
 
 
@@ -64,6 +65,24 @@ def test_each_checkpoint_that_is_not_whole_is_marked_down_to_the_first_that_is(t
             {"step_8": HALF},
             "restore: none of these is complete, so --resume is rejected, and the recipes start from the beginning",
             id="none is complete",
+        ),
+        pytest.param(
+            {"checkpoint_40": HALF, "checkpoint_30": HALF, "checkpoint_20": WHOLE, "checkpoint_10": HALF},
+            f"restore: from step 20; the recipes ignore incomplete checkpoints; {TRAINER} "
+            "ROOT/team/train/checkpoint-40 and ROOT/team/train/checkpoint-30",
+            id="the first of the Trainer is incomplete",
+        ),
+        pytest.param(
+            {"checkpoint_40": HALF, "checkpoint_30": TORN, "checkpoint_20": WHOLE},
+            "restore: fails, as step 30 is damaged; remove ROOT/team/train/checkpoint-30, and it goes on from step 20; "
+            f"{TRAINER} ROOT/team/train/checkpoint-40",
+            id="the first of the Trainer is incomplete, the next damaged",
+        ),
+        pytest.param(
+            {"checkpoint_40": HALF},
+            "restore: none of these is complete, so --resume is rejected, and the recipes start from the beginning; "
+            f"{TRAINER} ROOT/team/train/checkpoint-40",
+            id="none of the Trainer is complete",
         ),
     ],
 )

@@ -33,8 +33,9 @@ def checkpoints(
     Lists checkpoints in directories of the embedded cluster, including those of deleted jobs, and for a named job those in its
     bucket (with your credentials). Resume from one with: shunter run PROGRAM --resume JOB. A checkpoint of torch without
     .metadata, or of transformers' Trainer without trainer_state.json, is incomplete: it is still being saved, or its save was
-    interrupted; a restore ignores it. If files that its .metadata names are missing or truncated, it is damaged, and a restore
-    from it fails until it is removed.
+    interrupted. The recipes ignore it; resume_from_checkpoint=True of transformers takes the newest directory, complete or not,
+    so remove it first. If files that its .metadata names are missing or truncated, it is damaged, and a restore from it fails
+    until it is removed.
     """
     found = asyncio.run(listed_checkpoints(connect(kubeconfig, context), job, namespace))
     if form is not Output.table:
@@ -72,17 +73,29 @@ def restore_note(saved: SavedCheckpoints) -> str:
     """What a restart or a resumption makes of the checkpoints of a job, where it is not simply the first in the list; else
     empty."""
     complete = [step for step in saved.steps if step.is_complete]
-    if not complete:
-        return "restore: none of these is complete, so --resume is rejected, and the recipes start from the beginning"
     first_whole = next((step for step in complete if not step.damage), None)
-    damaged = complete[: complete.index(first_whole)] if first_whole is not None else complete
-    if damaged:
-        goes_on = f"it goes on from step {first_whole.step}" if first_whole is not None else "it starts from the beginning"
-        paths = " and ".join(f"{saved.directory}/{step.name}" for step in damaged)
-        return f"restore: fails, as step {damaged[0].step} is damaged; remove {paths}, and {goes_on}"
-    if saved.steps[0] != complete[0]:
-        return f"restore: from step {complete[0].step}; incomplete checkpoints are ignored"
-    return ""
+    newer = saved.steps[: saved.steps.index(first_whole)] if first_whole is not None else saved.steps
+    half_of_trainer = [step for step in newer if not step.is_complete and step.name.startswith("checkpoint-")]
+    goes_on = f"it goes on from step {first_whole.step}" if first_whole is not None else "it starts from the beginning"
+    if damaged := [step for step in newer if step.is_complete]:
+        note = f"restore: fails, as step {damaged[0].step} is damaged; remove {_paths(saved, damaged)}, and {goes_on}"
+    elif first_whole is None:
+        note = "restore: none of these is complete, so --resume is rejected, and the recipes start from the beginning"
+    elif newer:
+        ignored = "the recipes ignore incomplete checkpoints" if half_of_trainer else "incomplete checkpoints are ignored"
+        note = f"restore: from step {first_whole.step}; {ignored}"
+    else:
+        return ""
+    if half_of_trainer:
+        note += (
+            "; resume_from_checkpoint=True of transformers takes the newest directory: unless it is still being saved, "
+            f"remove {_paths(saved, half_of_trainer)}"
+        )
+    return note
+
+
+def _paths(saved: SavedCheckpoints, steps: Sequence[SavedStep]) -> str:
+    return " and ".join(f"{saved.directory}/{step.name}" for step in steps)
 
 
 def jobs_table(found: Sequence[SavedCheckpoints]) -> Table:
