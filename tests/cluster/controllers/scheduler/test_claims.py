@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from shunter.api.core import Node
 from shunter.cluster.controllers.scheduler.claims import PodClaim, mismatches, selections
 from shunter.cluster.controllers.scheduler.plan import Observed, Queued, plan, plan_strictly
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
+from shunter.cluster.controllers.volumes.matching import FreeVolumes
 from shunter.cluster.controllers.volumes.views import SELECTED_NODE, Claim, StorageClass, Volume
 from shunter.kube.controllers.plan import Create, Patch, Plan
 
@@ -116,7 +118,8 @@ def volume(name: str, *hosts: str, size: str = "1Gi", phase: str = "Available") 
 def waiting(name: str, *volumes: Volume, size: str = "1Gi", phase: str = "Pending") -> PodClaim:
     spec = {"storageClassName": "s", "resources": {"requests": {"storage": size}}}
     body = {"metadata": {"name": name, "namespace": "n", "uid": name}, "spec": spec, "status": {"phase": phase}}
-    return PodClaim(name, msgspec.convert(body, Claim), STATIC, volumes)
+    claim = msgspec.convert(body, Claim)
+    return PodClaim(name, claim, STATIC, volumes) if claim.is_bound else PodClaim(name, claim, STATIC, (), FreeVolumes(volumes))
 
 
 def on(host: str) -> Node:
@@ -160,3 +163,26 @@ def test_a_pod_goes_to_the_node_that_can_mount_its_volume_or_says_why_none_can(d
     assert refused.succeeded.message.startswith(
         "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity."
     )
+
+
+def test_what_nodes_can_mount_is_looked_up_once_for_all_pods_that_want_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    is_on = Volume.is_on
+
+    def counted(volume: Volume, labels: Mapping[str, str]) -> bool:
+        looks.append(volume.metadata.name)
+        return is_on(volume, labels)
+
+    monkeypatch.setattr(Volume, "is_on", counted)
+    hosts = ["a", "b", "c"]
+    free = FreeVolumes([volume(f"v{number}", hosts[number % 3]) for number in range(30)])
+    ahead = tuple(Queued(pod(f"p{number}", priority=1), (waiting(f"c{number}")._replace(free=free),)) for number in range(40))
+    mine = waiting("data")._replace(free=free)
+    plan_strictly(Observed(pod=pod("last"), nodes=tuple(map(on, hosts)), claimed=(mine,), ahead=ahead), NOW)
+    assert len(looks) == 30 * len(hosts), "not once more for each of the pods ahead"
+
+
+def test_claims_that_want_different_things_get_what_they_want_of_the_same_volumes() -> None:
+    free = FreeVolumes([volume("large", "a", size="5Gi"), volume("small", "b")])
+    large, small = waiting("one", size="5Gi")._replace(free=free), waiting("two")._replace(free=free)
+    assert [mismatches([one], on(host)) == () for one in (large, small) for host in "ab"] == [True, False, True, True]

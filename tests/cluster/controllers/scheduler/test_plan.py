@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cluster.controllers.scheduler.pending import HELPLESS, NOW, node, outcome, pod
-from shunter.cluster.controllers.scheduler.plan import Observed, Queued, plan, plan_strictly, turn
+from shunter.cluster.controllers.scheduler.plan import Observed, Queued, behind, plan, plan_strictly, turn
 from shunter.kube.controllers.plan import Create, Patch
 
 
@@ -57,3 +57,9 @@ def test_unless_strict_a_pod_still_waits_for_a_node_that_somebody_closed(closed:
 def test_the_line_is_by_priority_then_by_age() -> None:
     pods = [pod("young", age=1), pod("old", age=9), pod("low", age=99, priority=-1), pod("high", priority=5)]
     assert [one.metadata.name for one in sorted(pods, key=turn)] == ["high", "old", "young", "low"]
+
+
+def test_a_change_concerns_the_pods_from_the_first_that_it_is_about_on() -> None:
+    pods = [pod("high", priority=5), pod("first", age=3), pod("second", age=2), pod("third", age=1)]
+    assert [one.metadata.name for one in behind([pods[3], pods[2]], pods)] == ["second", "third"]
+    assert behind([], pods) == []

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from shunter.api.core import Node
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS
 from shunter.cluster.controllers.volumes.claim_plan import reservation
-from shunter.cluster.controllers.volumes.matching import best_match, requested
+from shunter.cluster.controllers.volumes.matching import FreeVolumes, requested, reserved
 from shunter.cluster.controllers.volumes.views import SELECTED_NODE, WAIT_FOR_CONSUMER, Claim, StorageClass, Volume
 from shunter.kube.controllers.plan import Patch, Ref
 
@@ -21,32 +21,35 @@ ELSEWHERE = "node(s) didn't match PersistentVolume's node affinity"
 NONE_TO_BIND = "node(s) didn't find available persistent volumes to bind"
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
+NONE_FREE = FreeVolumes()
+
 
 class PodClaim(NamedTuple):
     """One claim of a pod by its name; None when there is no such claim. Its class is None when that does not exist. `volumes` are
-    the one that it is bound to, or those that it may get."""
+    the one that it is bound to, or those that are reserved for it; `free` are the others that it may get."""
 
     name: str
     claim: Claim | None
     storage_class: StorageClass | None = None
     volumes: Sequence[Volume] = ()
+    free: FreeVolumes = NONE_FREE
 
 
 def obstacle(claimed: Sequence[PodClaim]) -> str:
     """Why the pod can have no node yet, in kube-scheduler's words; empty when its claims are no reason."""
-    for name, claim, _, _ in claimed:
+    for name, claim, *_ in claimed:
         if claim is None:
             return f'persistentvolumeclaim "{name}" not found'
         if claim.metadata.deletion_timestamp is not None:
             return f'persistentvolumeclaim "{name}" is being deleted'
-    is_unbound = any(claim is not None and not claim.is_bound and not _waits_for_consumer(of) for _, claim, of, _ in claimed)
+    is_unbound = any(claim is not None and not claim.is_bound and not _waits_for_consumer(of) for _, claim, of, *_ in claimed)
     return UNBOUND if is_unbound else ""
 
 
 def mismatches(claimed: Sequence[PodClaim], node: Node) -> tuple[str, ...]:
     """Why the node cannot have the volumes of claims that are no `obstacle`, in kube-scheduler's words; none where it can."""
     labels = node.metadata.labels
-    bound = [volume for _, claim, _, volumes in claimed if claim is not None and claim.is_bound for volume in volumes]
+    bound = [volume for _, claim, _, volumes, _ in claimed if claim is not None and claim.is_bound for volume in volumes]
     found = (ELSEWHERE,) if not all(volume.is_on(labels) for volume in bound) else ()
     to_make = [of for _, of, volume in _chosen(claimed, node) if volume is None and of is not None]
     return (*found, NONE_TO_BIND) if any(of.provisioner == NO_PROVISIONER for of in to_make) else found
@@ -73,13 +76,16 @@ class _Choice(NamedTuple):
 def _chosen(claimed: Sequence[PodClaim], node: Node) -> list[_Choice]:
     """The unbound claims, the smallest first, each with its own volume among those that the node can mount. One whose volume is
     being made takes none of them."""
-    unbound = [(claim, of, volumes) for _, claim, of, volumes in claimed if claim is not None and not claim.is_bound]
+    unbound = [(claim, of, volumes, free) for _, claim, of, volumes, free in claimed if claim is not None and not claim.is_bound]
     choices: list[_Choice] = []
     taken: set[str] = set()
-    for claim, of, volumes in sorted(unbound, key=lambda one: requested(one[0])):
-        free = [one for one in volumes if one.metadata.name not in taken]
-        is_made = SELECTED_NODE in claim.metadata.annotations
-        match = None if is_made else best_match(claim, free, node_labels=node.metadata.labels)
+    for claim, of, volumes, free in sorted(unbound, key=lambda one: requested(one[0])):
+        if SELECTED_NODE in claim.metadata.annotations:
+            match = None
+        elif (kept := reserved(claim, volumes)) is not None:
+            match = kept if kept.is_on(node.metadata.labels) else None
+        else:
+            match = next((one for one in free.on(claim, node.metadata) if one.metadata.name not in taken), None)
         if match is not None:
             taken.add(match.metadata.name)
         choices.append(_Choice(claim, of, match))

@@ -11,9 +11,10 @@ from shunter.api.core import Node
 from shunter.api.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from shunter.cluster.controllers.reconciler import FunctionReconciler
 from shunter.cluster.controllers.scheduler.claims import PodClaim
-from shunter.cluster.controllers.scheduler.plan import Observed, Queued, plan, plan_strictly, turn
+from shunter.cluster.controllers.scheduler.plan import Observed, Queued, behind, plan, plan_strictly, turn
 from shunter.cluster.controllers.scheduler.pod import SchedulablePod
 from shunter.cluster.controllers.volumes.controller import BY_CLAIM, UNBOUND, by_claim, by_free
+from shunter.cluster.controllers.volumes.matching import FreeVolumes
 from shunter.cluster.controllers.volumes.views import Claim, StorageClass, Volume
 from shunter.kube.cache.store import Store, key_of
 from shunter.kube.controllers.manager import Manager
@@ -43,12 +44,11 @@ def register(manager: Manager, *, strict_resources: bool) -> None:
         pod = pods.store.get(key)
         if pod is None or not is_waiting(pod):
             return None
-        return Observed(pod=pod, nodes=nodes.store.list(), claimed=volumes.of(pod))
+        return Observed(pod=pod, nodes=nodes.store.list(), claimed=volumes.of(pod, volumes.free()))
 
     def affected(found: Sequence[SchedulablePod]) -> Iterable[Key]:
-        """These waiting pods; where resources count, all that wait, as these may now take room, or no longer."""
-        all_that_wait = found and strict_resources
-        return [key_of(pod) for pod in (pods.store.by_index(WAITING, WAITING) if all_that_wait else found)]
+        """These waiting pods; where resources count, also those behind them, as these may now take room, or no longer."""
+        return [key_of(pod) for pod in (behind(found, pods.store.by_index(WAITING, WAITING)) if strict_resources else found)]
 
     def claiming(claim: Claim) -> Iterable[Key]:
         """Pods that wait for the claim."""
@@ -121,22 +121,26 @@ class Volumes(NamedTuple):
     classes: Store[StorageClass]
     volumes: Store[Volume]
 
-    def of(self, pod: SchedulablePod) -> tuple[PodClaim, ...]:
-        """The claims of a pod, with the class of each and the volume that it has, or those that it may get."""
-        return tuple(self._claimed(name, self.claims.get(Key(pod.metadata.namespace, name))) for name in pod.claims)
+    def free(self) -> FreeVolumes:
+        """The volumes that claims may get, for all pods of one decision."""
+        return FreeVolumes(self.volumes.by_index(UNBOUND, UNBOUND))
 
-    def _claimed(self, name: str, claim: Claim | None) -> PodClaim:
+    def of(self, pod: SchedulablePod, free: FreeVolumes) -> tuple[PodClaim, ...]:
+        """The claims of a pod, with the class of each and the volume that it has, or those that it may get."""
+        return tuple(self._claimed(name, self.claims.get(Key(pod.metadata.namespace, name)), free) for name in pod.claims)
+
+    def _claimed(self, name: str, claim: Claim | None, free: FreeVolumes) -> PodClaim:
         if claim is None:
             return PodClaim(name, None)
         of_class = claim.storage_class
-        return PodClaim(name, claim, self.classes.get(Key("", of_class)) if of_class else None, tuple(self._of_claim(claim)))
+        known = self.classes.get(Key("", of_class)) if of_class else None
+        return PodClaim(name, claim, known, tuple(self._of_claim(claim)), free)
 
     def _of_claim(self, claim: Claim) -> Iterable[Volume]:
         if claim.is_bound:
             volume = self.volumes.get(Key("", claim.spec.volume_name))
             return () if volume is None else (volume,)
-        reserved = self.volumes.by_index(BY_CLAIM, str(key_of(claim)))
-        return (*reserved, *self.volumes.by_index(UNBOUND, UNBOUND))
+        return self.volumes.by_index(BY_CLAIM, str(key_of(claim)))
 
 
 class StrictScheduler:
@@ -160,8 +164,9 @@ class StrictScheduler:
         ahead = [other for other in waiting if other.metadata.uid not in self._assumed and turn(other) < turn(pod)]
         nodes = self._nodes.list()
         assigned = {node.metadata.name: self._on(node.metadata.name, waiting) for node in nodes}
-        queued = tuple(Queued(other, self._volumes.of(other)) for other in ahead)
-        return Observed(pod=pod, nodes=nodes, claimed=self._volumes.of(pod), ahead=queued, assigned=assigned)
+        free = self._volumes.free()
+        queued = tuple(Queued(other, self._volumes.of(other, free)) for other in ahead)
+        return Observed(pod=pod, nodes=nodes, claimed=self._volumes.of(pod, free), ahead=queued, assigned=assigned)
 
     def plan(self, observed: Observed, now: datetime) -> Plan:
         """Binds the pod to the first node with room, and counts it there for ASSUME_SECONDS, or until the cache shows it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -99,6 +99,12 @@ def turn(pod: SchedulablePod) -> tuple[int, datetime, str, str]:
     """Sorts pods into the line: higher priority first, then older."""
     metadata = pod.metadata
     return -pod.spec.priority, metadata.creation_timestamp or EPOCH, metadata.namespace, metadata.name
+
+
+def behind(concerned: Iterable[SchedulablePod], waiting: Iterable[SchedulablePod]) -> list[SchedulablePod]:
+    """The waiting pods from the first of the concerned ones on, for which it matters what these take; none without any."""
+    first = min(map(turn, concerned), default=None)
+    return [] if first is None else [pod for pod in waiting if turn(pod) >= first]
 
 
 def _ordered(observed: Observed) -> list[Node]:

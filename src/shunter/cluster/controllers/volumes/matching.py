@@ -6,26 +6,57 @@ Source: Kubernetes 1.36, component-helpers `storage/volume/pv_helpers.go` (FindM
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cached_property
+
+import msgspec
 
 from shunter.api.formats.quantity import parse
+from shunter.api.meta import ObjectMeta
 from shunter.cluster.controllers.volumes.views import Claim, Volume
 
 
-def best_match(
-    claim: Claim, volumes: Iterable[Volume], *, delayed: bool = False, node_labels: Mapping[str, str] | None = None
-) -> Volume | None:
-    """The volume for a claim that names none: the one whose claimRef names the claim, else a free one; of several the one with
-    the fewest modes and then bytes. A claim whose binding is `delayed` until a pod uses it gets no free one. With `node_labels`
-    the volume is one that a node with these labels can mount."""
-    able = [volume for volume in volumes if _is_able(claim, volume)]
-    if (reserved := next((volume for volume in able if is_reserved(volume, claim)), None)) is not None:
-        return reserved if node_labels is None or reserved.is_on(node_labels) else None
-    free = [] if delayed else [volume for volume in able if _is_free(volume) and _is_selected(claim, volume)]
-    if node_labels is not None:
-        free = [volume for volume in free if volume.is_on(node_labels)]
-    return min(free, key=lambda volume: (len(volume.spec.access_modes), _size(volume), volume.metadata.name), default=None)
+class FreeVolumes:
+    """Those of some volumes that no claim has. Made for one decision about many claims and nodes: it looks once for what claims
+    that want the same may get, and once for what a node can mount."""
+
+    def __init__(self, volumes: Iterable[Volume] = ()) -> None:
+        self._volumes = tuple(volumes)
+        self._fitting: dict[tuple[str | None, bytes], Sequence[Volume]] = {}
+        self._mountable: dict[str, frozenset[str]] = {}
+
+    def fitting(self, claim: Claim) -> Sequence[Volume]:
+        """What a claim may get that names no volume, the best first: the one with the fewest modes and then bytes."""
+        wanted = _wanted(claim)
+        if (found := self._fitting.get(wanted)) is None:
+            found = [volume for volume in self._ordered if _is_selected(claim, volume) and _is_able(claim, volume)]
+            self._fitting[wanted] = found
+        return found
+
+    def on(self, claim: Claim, node: ObjectMeta) -> Iterator[Volume]:
+        """Those of `fitting` that the node can mount."""
+        if (mountable := self._mountable.get(node.name)) is None:
+            mountable = frozenset(volume.metadata.name for volume in self._ordered if volume.is_on(node.labels))
+            self._mountable[node.name] = mountable
+        return (volume for volume in self.fitting(claim) if volume.metadata.name in mountable)
+
+    @cached_property
+    def _ordered(self) -> list[Volume]:
+        free = (volume for volume in self._volumes if volume.spec.claim_ref is None and volume.status.phase == "Available")
+        return sorted(free, key=lambda volume: (len(volume.spec.access_modes), _size(volume), volume.metadata.name))
+
+
+def best_match(claim: Claim, volumes: Sequence[Volume], *, delayed: bool = False) -> Volume | None:
+    """The volume for a claim that names none: the one whose claimRef names the claim, else the best free one. A claim whose
+    binding is `delayed` until a pod uses it gets no free one."""
+    kept = reserved(claim, volumes)
+    return kept if kept is not None or delayed else next(iter(FreeVolumes(volumes).fitting(claim)), None)
+
+
+def reserved(claim: Claim, volumes: Iterable[Volume]) -> Volume | None:
+    """The volume whose claimRef names the claim, if that can be the claim's."""
+    return next((volume for volume in volumes if is_reserved(volume, claim) and _is_able(claim, volume)), None)
 
 
 def is_reserved(volume: Volume, claim: Claim) -> bool:
@@ -67,8 +98,9 @@ def _is_able(claim: Claim, volume: Volume) -> bool:
     )
 
 
-def _is_free(volume: Volume) -> bool:
-    return volume.spec.claim_ref is None and volume.status.phase == "Available"
+def _wanted(claim: Claim) -> tuple[str | None, bytes]:
+    """What decides which free volumes fit; equal for the claims of the replicas of a job."""
+    return claim.storage_class, msgspec.json.encode(claim.spec)
 
 
 def _is_selected(claim: Claim, volume: Volume) -> bool:
