@@ -51,6 +51,15 @@ AUTO = [{"name": "PET_NPROC_PER_NODE", "value": "auto"}]
         ({"command": ["torchrun", "--nproc-per-node=gpu", "a.py"], "resources": {"limits": {"amd.com/gpu": "2"}}}, 2),
         ({"command": ["torchrun", "--nproc_per_node", "3", "a.py"], "env": AUTO}, 3),
         ({"command": ["torchrun", "--nproc-per", "3", "a.py"]}, 3),
+        ({"command": ["bash", "-c", "torchrun \\\n --nnodes=2 \\\n --nproc-per-node=8 a.py"]}, 8),
+        (
+            {
+                "command": ["bash", "-c", "pip install -q deepspeed\npython a.py"],
+                "resources": {"limits": {"nvidia.com/gpu": "8"}},
+            },
+            1,
+        ),
+        ({"command": ["python", "a.py", "--strategy", "deepspeed", "--num-gpus", "2"]}, 1),
         ({"command": ["torchrun", "--nproc-per-node", "$(N)", "a.py"], "env": [{"name": "PET_NPROC_PER_NODE", "value": "2"}]}, 2),
         (
             {

@@ -210,6 +210,26 @@ FIXED = {
         RUNTIMES["torch-distributed"],
         "its command sets --nnodes 1:2",
     ),
+    "a shell text of several lines": (
+        trainjob(trainer={"command": ["bash", "-c", "torchrun \\\n  --nnodes=2 \\\n  --nproc-per-node=8 t.py"]}),
+        RUNTIMES["torch-distributed"],
+        "its command sets --nnodes=2, so 3 nodes would not train",
+    ),
+    "a subshell": (
+        trainjob(trainer={"command": ["bash", "-c", "set -e;(torchrun --nnodes=2 t.py)"]}),
+        RUNTIMES["torch-distributed"],
+        "its command sets --nnodes=2",
+    ),
+    "a torchrun that the shell looks up": (
+        trainjob(trainer={"command": ["bash", "-c", "$(which torchrun) --nnodes 2 t.py"]}),
+        RUNTIMES["torch-distributed"],
+        "its command sets --nnodes 2",
+    ),
+    "an mpirun of several lines, behind another option with a value": (
+        trainjob(runtime="deepspeed-distributed", trainer={"command": ["sh", "-c", "mpirun --output tag \\\n -np 2 t"]}),
+        RUNTIMES["deepspeed-distributed"],
+        "its mpirun command fixes its processes or hosts (-np)",
+    ),
     "an mpirun with hosts": (
         trainjob(runtime="deepspeed-distributed", trainer={"command": ["mpirun", "-x", "A", "--host", "a,b", "t"]}),
         RUNTIMES["deepspeed-distributed"],
@@ -262,8 +282,19 @@ def test_the_number_of_nodes_is_fixed_by(job: Json, runtime: Json, sentence: str
         ("deepspeed-distributed", ["mpirun", "python", "t.py", "-H", "128"], {"node": 2, "launcher": 1}),
         ("torch-distributed", ["torchrun", "t.py", "--nnodes", "2"], {"node": 3}),
         ("torch-distributed", ["accelerate", "launch", "--num_machines", "$PET_NNODES", "t.py"], {"node": 3}),
+        ("torch-distributed", ["sh", "-c", "torchrun --nnodes=${PET_NNODES:-1} t.py"], {"node": 3}),
+        ("torch-distributed", ["python", "t.py", "--strategy", "deepspeed", "--num-nodes", "2"], {"node": 3}),
+        ("torch-distributed", ["sh", "-c", "# torchrun --nnodes=2\npython t.py"], {"node": 3}),
     ],
-    ids=["the operator's list of hosts", "an option of the program", "another of the program", "a number from the operator"],
+    ids=[
+        "the operator's list of hosts",
+        "an option of the program",
+        "another of the program",
+        "a number from the operator",
+        "a number from the operator, with a default",
+        "a launcher's name as a value",
+        "a comment",
+    ],
 )
 def test_what_does_not_fix_the_number_of_nodes(runtime: str, command: list[str], counts: Json) -> None:
     assert desired_counts(trainjob(runtime=runtime, trainer={"command": command}), RUNTIMES[runtime], 3) == counts

@@ -10,7 +10,7 @@ from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import gpus_of
 from shunter.api.trainer.runtime import LAUNCHER
 from shunter.doctor.launcher import launcher_trains
-from shunter.jobs.launcher_options import launchers_in
+from shunter.jobs.commands.launches import launchers_in
 from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import pods_by_rank, training_container, training_pods
 from shunter.operator.overview import is_pod_of, is_v1, is_v2
@@ -132,7 +132,7 @@ def processes(pod: Json) -> int:
     started = {one.launcher: one for one in reversed(launchers_in(words))}
     gpus = gpus_of({"containers": [container]})
     if "torchrun" in started or not words:
-        value = started["torchrun"].options.get("nproc-per-node", "") if words else ""
+        value = (started["torchrun"].option("nproc-per-node") or "") if words else ""
         if not (value.isdecimal() or value in GPU_WORDS):
             value = variables_of(container).get(NPROC_VARIABLE, "")
         number = int(value) if value.isdecimal() else gpus if value in GPU_WORDS else 1

@@ -8,7 +8,7 @@ listing.py                all jobs, a row each: cause, ranks that are up, progre
 description.py            one job, in full
 job_view.py               one job, read repeatedly: `top`, `plot`
 training_pods.py          the pods that train, by rank, and their containers
-launcher_options.py       torchrun, accelerate, deepspeed, mpirun and their options in a container's command
+commands/                 what a container's command starts: shell text, wrappers, launchers and their options
 pods_up.py                how many ranks are up, of how many; of a mirrored job by its status
 rank_states.py            the state of each rank, with or without a pod
 differing_ranks.py        which ranks differ from the others: state, restarts, pace, silence, a metric that is not finite

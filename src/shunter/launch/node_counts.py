@@ -19,7 +19,8 @@ from shunter.api.trainer.trainjob import TrainJob
 from shunter.api.training import pytorch_rules
 from shunter.api.training.pytorch import MASTER, PYTORCH_JOBS, WORKER, PyTorchJob
 from shunter.errors import InputError
-from shunter.jobs.launcher_options import Started, launchers_in
+from shunter.jobs.commands.launchers import Started
+from shunter.jobs.commands.launches import launchers_in
 from shunter.operator.causes.queue import queue_name
 from shunter.operator.interrupted_scaling import RESUMES, is_to_be_resumed
 from shunter.operator.overview import is_suspended, manager_of_others, overview
@@ -118,11 +119,11 @@ def require_unfixed(title: str, commands: Iterable[Sequence[str]], nodes: int, *
     of a container."""
     for started in (one for words in commands for one in launchers_in(tuple(words))):
         if started.launcher == "mpirun":
-            fixed = next((name for name in ("np", "H") if name in started.written), "") if is_mpi else ""
-            if is_mpi and started.options.get("hostfile", _HOSTS) != _HOSTS:
+            fixed = next((name for name in ("np", "H") if name in started.options), "") if is_mpi else ""
+            if is_mpi and started.option("hostfile") not in (None, _HOSTS):
                 fixed = "hostfile"
             if fixed:
-                option = started.written[fixed].split()[0].partition("=")[0]
+                option = started.written(fixed).split()[0].partition("=")[0]
                 raise InputError(
                     f"{title}: its mpirun command fixes its processes or hosts ({option}), so other nodes would not train.",
                     f"Create it again with that many nodes, or without {option}: the operator writes the hosts.",
@@ -141,13 +142,13 @@ def _nodes_named(started: Started) -> tuple[str, int, int]:
     """The option that says on how many nodes a launcher starts processes, as it is written, and the least and the most; empty
     where none does."""
     if started.launcher == "torchrun":
-        bounds = started.options.get("nnodes", "").split(":")
+        bounds = (started.option("nnodes") or "").split(":")
         if len(bounds) < 3 and all(bound.isdecimal() for bound in bounds):
-            return started.written["nnodes"], int(bounds[0]), int(bounds[-1])
+            return started.written("nnodes"), int(bounds[0]), int(bounds[-1])
         return "", 0, 0
     name = {"accelerate": "num-machines", "deepspeed": "num-nodes"}.get(started.launcher, "")
     number = started.number(name)
-    return ("", 0, 0) if number is None else (started.written[name], number, number)
+    return ("", 0, 0) if number is None else (started.written(name), number, number)
 
 
 def worker_count(job: Json, nodes: int) -> int:

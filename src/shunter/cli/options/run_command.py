@@ -45,8 +45,8 @@ class RunCommand(Command):
 def require_no_launcher(words: Sequence[str]) -> None:
     """InputError if the words are a command of an interpreter or launcher, such as `torchrun --nproc-per-node 2 train.py`; it
     says how `run` starts the same program."""
-    from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
-    from shunter.migrate.conversion.commands.launchers import started, starts_programs
+    from shunter.jobs.commands.arguments import Argument, SourceRange
+    from shunter.jobs.commands.launchers import started, starts_programs
 
     if not starts_programs(words[0]) or os.path.isdir(words[0]):
         return

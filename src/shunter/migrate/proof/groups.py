@@ -21,7 +21,7 @@ from shunter.api.training.pytorch import KIND as PYTORCH
 from shunter.api.training.pytorch import WORKER
 from shunter.api.training.tensorflow import KIND as TENSORFLOW
 from shunter.api.training.xgboost import KIND as XGBOOST
-from shunter.migrate.conversion.commands.launchers import Started
+from shunter.jobs.commands.launchers import Started
 from shunter.migrate.pods.differences import Matched, Pair
 from shunter.migrate.pods.effective import effective_container
 from shunter.migrate.pods.hosts import Hosts

@@ -12,9 +12,9 @@ from types import FrameType
 import pytest
 
 from migrate.conversion.rules.test_indirect_reads import converted, python, shell
+from shunter.jobs.commands.shell_words import matching
 from shunter.migrate.conversion.commands import shell_programs
 from shunter.migrate.conversion.commands.reads import TextLines
-from shunter.migrate.conversion.commands.shell_words import matching
 from shunter.migrate.conversion.rules import programs
 from shunter.migrate.conversion.rules.programs import built_names, container_names, ports_of_v1
 

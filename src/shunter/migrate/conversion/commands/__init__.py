@@ -1,9 +1,7 @@
 """What starts the training in a container: `understood(container)`, read from texts alone.
 
-shell_words, shell, shells    shell text as commands and words, each with its place; `bash -c TEXT`
-arguments             options of a program; those of launchers are in shunter/jobs/launcher_options.py
-wrappers              programs that start another one: `nohup`, `env`, `uv run`
-launchers             torchrun, accelerate, deepspeed, mpirun, horovodrun, plain python
+Shell text, wrappers and launchers are read by shunter/jobs/commands.
+
 mounted_files         scripts in ConfigMaps
 encoded               programs that are written out in base64
 understanding         all of it together
@@ -19,12 +17,11 @@ mentions              in texts of other languages
 
 Tests: tests/migrate/conversion/commands, single commands that look for a name (shell_programs) in test_shell_reads.py there;
 what is read of a pod also in tests/scenarios/migrate/pod-reads; inline_python.py, shell_starts.py and shell_values.py in
-test_shell_reads.py, shell_words.py in test_shell.py, launchers.py in test_understanding.py,
-nested_programs.py, python_code.py and python_sources.py in test_python_reads.py, pod_reads.py in
+test_shell_reads.py, nested_programs.py, python_code.py and python_sources.py in test_python_reads.py, pod_reads.py in
 tests/migrate/conversion/rules/programs/test_pod_reads.py.
 """
 
-from shunter.migrate.conversion.commands.launchers import Launcher, Started
+from shunter.jobs.commands.launchers import Launcher, Started
 from shunter.migrate.conversion.commands.understanding import ENTRYPOINT, Launch, Use, understood
 
 __all__ = ["ENTRYPOINT", "Launch", "Launcher", "Started", "Use", "understood"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from shunter.jobs.launcher_options import program_name
-from shunter.migrate.conversion.commands import shell
-from shunter.migrate.conversion.commands.launchers import is_python
-from shunter.migrate.conversion.commands.shell_words import Word
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.launcher_options import program_name
+from shunter.jobs.commands.launchers import is_python
+from shunter.jobs.commands.shell_words import Word
 
 
 def code_words(words: Sequence[str]) -> Iterator[int]:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import SourceRange
+from shunter.jobs.commands.arguments import SourceRange
 
 FindObject = Callable[[str], Json | None]
 """The object of a title (`ConfigMap scripts`, `Secret scripts`) with its texts in `data`, and in `binaryData` those that become

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from shunter.jobs.commands.shells import is_shell_script
 from shunter.migrate.conversion.commands import python_code
 from shunter.migrate.conversion.commands.python_code import called
 from shunter.migrate.conversion.commands.python_commands import STARTS, commands
-from shunter.migrate.conversion.commands.shells import is_shell_script
 
 _RUN_CODE = frozenset({"exec", "eval", "compile"})
 _OF_PYTHON = frozenset({"builtins", "__builtins__"})

@@ -13,9 +13,10 @@ import msgspec
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.jobs.launcher_options import program_name
+from shunter.jobs.commands.arguments import SourceRange
+from shunter.jobs.commands.launcher_options import program_name
+from shunter.jobs.commands.shells import is_shell_script
 from shunter.migrate.conversion.commands import python_reads, shell_reads
-from shunter.migrate.conversion.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.encoded import decoded, decodes
 from shunter.migrate.conversion.commands.inline_python import code_words, shell_code
 from shunter.migrate.conversion.commands.mentions import insertions, mentions
@@ -23,7 +24,6 @@ from shunter.migrate.conversion.commands.mounted_files import TEXT_FIELDS, File,
 from shunter.migrate.conversion.commands.python_code import is_python_code
 from shunter.migrate.conversion.commands.reads import HOST_NAME, OF_HOST_NAME, UNREAD, Read, is_rank
 from shunter.migrate.conversion.commands.shell_programs import PYTHONS, RUNNERS
-from shunter.migrate.conversion.commands.shells import is_shell_script
 from shunter.migrate.conversion.commands.understanding import Text, understood
 from shunter.migrate.paths import Path, value_at
 

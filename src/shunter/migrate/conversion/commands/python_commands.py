@@ -11,9 +11,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
+from shunter.jobs.commands.shells import SHELLS, shell_operands
 from shunter.migrate.conversion.commands import python_code
 from shunter.migrate.conversion.commands.python_code import called, given
-from shunter.migrate.conversion.commands.shells import SHELLS, shell_operands
 
 UNKNOWN = "$"
 """What is only known when the code runs."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import Option, SourceRange
-from shunter.migrate.conversion.commands.launchers import Started
+from shunter.jobs.commands.arguments import Option, SourceRange
+from shunter.jobs.commands.launchers import Started
 
 _NEEDLESS_FLAGS = frozenset({"-u"})
 """Flags of Python that torchrun gives its processes anyway."""

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
-from shunter.jobs.launcher_options import Syntax, syntax
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, parsed
+from shunter.jobs.commands.arguments import Argument, SourceRange, parsed
+from shunter.jobs.commands.launcher_options import Syntax, syntax
+from shunter.jobs.commands.shell import Command
+from shunter.jobs.commands.shell_words import Word
+from shunter.jobs.commands.wrappers import is_wrapper, unwrapped
 from shunter.migrate.conversion.commands.reads import HOST_NAME, HOSTS_FILE, LOCAL
-from shunter.migrate.conversion.commands.shell import Command
-from shunter.migrate.conversion.commands.shell_words import Word
-from shunter.migrate.conversion.commands.wrappers import is_wrapper, unwrapped
 
-SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 TESTS = frozenset({"[", "test", "[["})
 _EQUALITY = frozenset({"=", "==", "!="})
 _AROUND_A_COMPARISON = frozenset({"-a", "-o", "!", "(", ")", "]"})

@@ -12,7 +12,10 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands import python_reads, shell
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.shell_words import Lexer, Piece, Word
+from shunter.jobs.commands.shells import SETTERS, SHELLS, text_words
+from shunter.migrate.conversion.commands import python_reads
 from shunter.migrate.conversion.commands.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.commands.mentions import mentions
 from shunter.migrate.conversion.commands.reads import (
@@ -35,7 +38,6 @@ from shunter.migrate.conversion.commands.shell_programs import (
     RESOLVERS,
     RUNNERS,
     SEARCHERS,
-    SETTERS,
     TESTS,
     adds_once,
     asks,
@@ -49,8 +51,6 @@ from shunter.migrate.conversion.commands.shell_programs import (
     splits_at_separators,
 )
 from shunter.migrate.conversion.commands.shell_values import ShellText, Value, put_together, values_of, values_of_piece, written
-from shunter.migrate.conversion.commands.shell_words import Lexer, Piece, Word
-from shunter.migrate.conversion.commands.shells import SHELLS, text_words
 
 _PARAMETER = "$1"
 """What a function is given, while its body is read."""

@@ -10,15 +10,15 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
-from shunter.jobs.launcher_options import Syntax, syntax
-from shunter.migrate.conversion.commands import shell
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, parsed
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.arguments import Argument, SourceRange, parsed
+from shunter.jobs.commands.launcher_options import Syntax, syntax
+from shunter.jobs.commands.shell_words import Lexer, Piece, Word
+from shunter.jobs.commands.shells import SHELLS, shell_operands, text_words
+from shunter.jobs.commands.wrappers import unwrapped
 from shunter.migrate.conversion.commands.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.commands.python_code import is_python_code
 from shunter.migrate.conversion.commands.shell_programs import CUTTERS, PRINTERS, SEARCHERS, TELLERS, program
-from shunter.migrate.conversion.commands.shell_words import Lexer, Piece, Word
-from shunter.migrate.conversion.commands.shells import SHELLS, shell_operands, text_words
-from shunter.migrate.conversion.commands.wrappers import unwrapped
 
 _FEEDERS = {
     "xargs": syntax("a arg-file d delimiter E I L max-lines n max-args P max-procs s max-chars process-slot-var"),

@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
+from shunter.jobs.commands.shell_words import Lexer, Piece, Word, matching
 from shunter.migrate.conversion.commands.reads import HOST_NAME, UNREAD, Read, TextLines, paths, sought, takes_last_number
-from shunter.migrate.conversion.commands.shell_words import Lexer, Piece, Word, matching
 
 _KEPT_WHOLE = late_pattern(r":?[-=?]|\^|,|@|%%?[,:; ]\*|##?\*[,:; ]|//?\\?[,:; ]/")
 """Operators of `${NAME...}` that do not cut a name: defaults, upper and lower case, what follows a comma or a colon."""

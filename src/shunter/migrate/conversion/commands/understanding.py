@@ -15,18 +15,19 @@ from msgspec.structs import replace
 
 from shunter.api.meta import Json
 from shunter.cluster.node.content.expansion import expand, variable_references
-from shunter.jobs.launcher_options import program_name
-from shunter.migrate.conversion.commands import python_code, shell
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
-from shunter.migrate.conversion.commands.launchers import Launcher, Started, started, starts_programs
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.arguments import Argument, SourceRange
+from shunter.jobs.commands.launcher_options import program_name
+from shunter.jobs.commands.launchers import Launcher, Started, started
+from shunter.jobs.commands.launches import is_recognised
+from shunter.jobs.commands.shell_words import HereDocument, Word
+from shunter.jobs.commands.shells import SETTERS, SHELLS, shell_operands
+from shunter.jobs.commands.wrappers import unwrapped
+from shunter.migrate.conversion.commands import python_code
 from shunter.migrate.conversion.commands.mounted_files import File, FindObject, mounted_files, nowhere
-from shunter.migrate.conversion.commands.shell_words import HereDocument, Word
-from shunter.migrate.conversion.commands.shells import SHELLS, shell_operands
-from shunter.migrate.conversion.commands.wrappers import is_wrapper, unwrapped
 
 ENTRYPOINT = "the image's ENTRYPOINT"
 
-_SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _DEEPEST = 12
 """Shells within scripts within shells that are followed."""
 _DEEPEST_EVAL = 3
@@ -122,7 +123,7 @@ def understood(
     place = _Place({**environment, **{name: f"${name}" for name in set_by_operator}}, container.get("workingDir") or "")
     if not container.get("command"):
         place = replace(place, through=(ENTRYPOINT,))
-        if not words or not _is_recognised(words[0].value):
+        if not words or not is_recognised(words[0].value):
             return Launch((Started("unknown", (), {}, "", tuple(words), place.through),), tuple(reader.uses))
     reader.read_words(words, place)
     unknown = Started("unknown", (), {}, "", tuple(words), place.through)
@@ -213,7 +214,7 @@ class _Reader(msgspec.Struct):
                 continue
             if command.input and command.outputs:
                 self._write_file(command.outputs[-1], command.input, spot, place)
-            if words[0].value in _SETTERS:
+            if words[0].value in SETTERS:
                 assigned = (word.value.partition("=") for word in words[1:])
                 place.values.update((name, value) for name, is_given, value in assigned if is_given)
             elif words[0].value == "cd" and len(words) > 1:
@@ -261,7 +262,7 @@ class _Reader(msgspec.Struct):
         for command in script.commands:
             for name, word in command.assignments if not command.words else ():
                 assigned.setdefault(name, word.end)
-            if command.words and command.words[0].literal in _SETTERS:
+            if command.words and command.words[0].literal in SETTERS:
                 for word in command.words[1:]:
                     first = word.pieces[0] if word.pieces else None
                     name, is_given, _ = first.value.partition("=") if first and first.kind == "text" else ("", "", "")
@@ -307,7 +308,7 @@ class _Reader(msgspec.Struct):
             elif file:
                 self._read_file(found.name, found.program[1:], place)
                 return
-            elif len(found.program) > 1 and _is_recognised(found.program[1].value):
+            elif len(found.program) > 1 and is_recognised(found.program[1].value):
                 self.read_words(found.program[1:], place.inside(program_name(found.name)))
                 return
         self.started.append(found._replace(through=place.through))
@@ -345,10 +346,6 @@ class _Reader(msgspec.Struct):
         name = " ".join(shell.expanded(target, place.values))
         end = document.start + len(document.text)
         self.files[str(PurePosixPath("/", place.directory, name))] = File(document.text, _within(spot, document.start, end))
-
-
-def _is_recognised(word: str) -> bool:
-    return starts_programs(word) or is_wrapper(word) or program_name(word) in SHELLS
 
 
 def _within(spot: SourceRange, start: int, end: int) -> SourceRange:

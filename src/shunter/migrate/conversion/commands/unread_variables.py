@@ -13,10 +13,11 @@ from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.jobs.launcher_options import program_name
-from shunter.migrate.conversion.commands import python_code, shell
-from shunter.migrate.conversion.commands.launchers import is_python
-from shunter.migrate.conversion.commands.shells import SHELLS
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.launcher_options import program_name
+from shunter.jobs.commands.launchers import is_python
+from shunter.jobs.commands.shells import SHELLS
+from shunter.migrate.conversion.commands import python_code
 
 _COMMANDS = frozenset({
     ":", "[", "cat", "cd", "cp", "date", "echo", "exit", "false", "ls", "mkdir", "mv", "nvidia-smi", "printf", "pwd", "rm", "seq",

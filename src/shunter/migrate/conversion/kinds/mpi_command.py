@@ -8,8 +8,8 @@ from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.trainer.runtime import HOST_FILE, HOST_FILE_DIRECTORY
 from shunter.api.training.mpi import LAUNCHER
+from shunter.jobs.commands.arguments import Option
 from shunter.migrate.conversion.commands import Started, understood
-from shunter.migrate.conversion.commands.arguments import Option
 from shunter.migrate.conversion.commands.rewriting import without_options
 from shunter.migrate.conversion.draft import Change, Draft, Group
 from shunter.migrate.conversion.rules.ssh import AGENTS

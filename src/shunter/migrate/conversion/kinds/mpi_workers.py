@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.api.meta import Json
-from shunter.jobs.launcher_options import program_name
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
-from shunter.migrate.conversion.commands.shell import script
-from shunter.migrate.conversion.commands.shells import SHELLS, shell_operands
-from shunter.migrate.conversion.commands.wrappers import unwrapped
+from shunter.jobs.commands.arguments import Argument, SourceRange
+from shunter.jobs.commands.launcher_options import program_name
+from shunter.jobs.commands.shell import script
+from shunter.jobs.commands.shells import SHELLS, shell_operands
+from shunter.jobs.commands.wrappers import unwrapped
 
 _WAITING = frozenset({"sleep", "tail", "cat", "pause", "sshd"})
 """Programs by which workers pass their time until mpirun comes."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from shunter.api.late_patterns import late_pattern
+from shunter.jobs.commands.arguments import Option
 from shunter.migrate.conversion.commands import understood
-from shunter.migrate.conversion.commands.arguments import Option
 from shunter.migrate.conversion.commands.mounted_files import mounted_files
 from shunter.migrate.conversion.commands.reads import HOST_LIST
 from shunter.migrate.conversion.draft import Draft

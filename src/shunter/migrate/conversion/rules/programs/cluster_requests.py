@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import SourceRange
+from shunter.jobs.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.peers.cluster_results import CLIENT, may_ask_for_job

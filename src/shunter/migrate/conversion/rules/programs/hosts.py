@@ -15,7 +15,7 @@ from typing import Any
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.resources import JOBSETS
-from shunter.jobs.launcher_options import program_name
+from shunter.jobs.commands.launcher_options import program_name
 from shunter.migrate.conversion.commands.mounted_files import object_texts, sources
 from shunter.migrate.conversion.draft import JOB_NAME, Draft, Group
 from shunter.migrate.conversion.rules.programs.texts import all_programs, quoted

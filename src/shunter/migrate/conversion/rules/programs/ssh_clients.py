@@ -12,15 +12,16 @@ from typing import NamedTuple
 import msgspec
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import SourceRange
+from shunter.jobs.commands.arguments import SourceRange
+from shunter.jobs.commands.shell import assignment, script
+from shunter.jobs.commands.shell_words import Lexer, Word
+from shunter.jobs.commands.shells import SETTERS
 from shunter.migrate.conversion.commands.pod_reads import python_texts
 from shunter.migrate.conversion.commands.python_code import is_python_code, parsed
 from shunter.migrate.conversion.commands.python_commands import commands, connection
 from shunter.migrate.conversion.commands.reads import line_of
-from shunter.migrate.conversion.commands.shell import assignment, script
-from shunter.migrate.conversion.commands.shell_programs import SETTERS, program
+from shunter.migrate.conversion.commands.shell_programs import program
 from shunter.migrate.conversion.commands.shell_starts import Start, starts
-from shunter.migrate.conversion.commands.shell_words import Lexer, Word
 from shunter.migrate.conversion.commands.understanding import Text
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.texts import all_programs, first_match, place, quoted

@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import SourceRange
+from shunter.jobs.commands.arguments import SourceRange
 from shunter.migrate.conversion.commands.pod_reads import words_and_texts
 from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft, Group

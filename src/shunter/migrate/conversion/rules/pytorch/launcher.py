@@ -13,9 +13,9 @@ from shunter.api.formats.counts import joined
 from shunter.api.formats.digits import whole_number
 from shunter.api.meta import Json
 from shunter.api.training.pytorch import MASTER
+from shunter.jobs.commands.arguments import SourceRange
+from shunter.jobs.commands.launchers import Started
 from shunter.migrate.conversion.commands import ENTRYPOINT, Launch, Use, understood
-from shunter.migrate.conversion.commands.arguments import SourceRange
-from shunter.migrate.conversion.commands.launchers import Started
 from shunter.migrate.conversion.commands.rewriting import is_editable, with_torchrun
 from shunter.migrate.conversion.commands.unread_variables import unread
 from shunter.migrate.conversion.draft import Change, Draft, Group

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
-from shunter.migrate.conversion.commands.arguments import SourceRange
+from shunter.jobs.commands.arguments import SourceRange
+from shunter.jobs.commands.shells import as_shell, is_makefile
 from shunter.migrate.conversion.commands.mounted_files import path_in
 from shunter.migrate.conversion.commands.pod_reads import python_texts
 from shunter.migrate.conversion.commands.python_code import is_python_code
-from shunter.migrate.conversion.commands.shells import as_shell, is_makefile
 from shunter.migrate.conversion.draft import Draft
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import Files, Found
 from shunter.migrate.conversion.rules.programs.peers.results_in_javascript import found_in_javascript, is_javascript

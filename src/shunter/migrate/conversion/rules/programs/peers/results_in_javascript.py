@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from shunter.api.late_patterns import late_pattern
-from shunter.jobs.launcher_options import program_name
-from shunter.migrate.conversion.commands.arguments import SourceRange
+from shunter.jobs.commands.arguments import SourceRange
+from shunter.jobs.commands.launcher_options import program_name
 from shunter.migrate.conversion.rules.programs.peers.cluster_results import answers_a_number, asks_cluster
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,

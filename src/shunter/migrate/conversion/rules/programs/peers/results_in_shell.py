@@ -15,7 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands import shell
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.shell_words import Lexer, Piece, Word
+from shunter.jobs.commands.shells import SETTERS
 from shunter.migrate.conversion.commands.inline_python import code_words, quoted_code
 from shunter.migrate.conversion.commands.reads import is_rank
 from shunter.migrate.conversion.commands.shell_programs import (
@@ -24,13 +26,11 @@ from shunter.migrate.conversion.commands.shell_programs import (
     RESOLVERS,
     RESOLVES,
     SEARCHERS,
-    SETTERS,
     TELLERS,
     TESTS,
     program,
 )
 from shunter.migrate.conversion.commands.shell_starts import is_device, kept_texts, program_words, run_texts
-from shunter.migrate.conversion.commands.shell_words import Lexer, Piece, Word
 from shunter.migrate.conversion.rules.programs.peers.cluster_results import answers_a_number, asks_cluster
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import (
     NOTHING,

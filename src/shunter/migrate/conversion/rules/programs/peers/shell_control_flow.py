@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands import shell
-from shunter.migrate.conversion.commands.shell_words import Word
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.shell_words import Word
 from shunter.migrate.conversion.rules.programs.peers.peer_numbers import NOTHING, Values, chosen_by
 
 _JOINED = late_pattern(r"&&|\|\||\b(?:then|else|elif)\b")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.jobs.launcher_options import Syntax, program_name, syntax
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange, parsed
+from shunter.jobs.commands.arguments import Argument, SourceRange, parsed
+from shunter.jobs.commands.launcher_options import Syntax, program_name, syntax
 
 _ASSIGNMENT = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 

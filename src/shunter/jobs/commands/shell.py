@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.shell_words import REDIRECTIONS, HereDocument, Lexer, Operator, Piece, Word, matching
+from shunter.jobs.commands.shell_words import REDIRECTIONS, HereDocument, Lexer, Operator, Piece, Word, matching
 
 _NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = late_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.jobs import launcher_options
-from shunter.jobs.launcher_options import FORMS, MODULES, PROGRAMS, program_name
-from shunter.migrate.conversion.commands.arguments import Argument, Option, parsed
+from shunter.jobs.commands import launcher_options
+from shunter.jobs.commands.arguments import Argument, Option, parsed
+from shunter.jobs.commands.launcher_options import FORMS, MODULES, PROGRAMS, program_name
 
 Launcher = launcher_options.Launcher | Literal["python", "unknown"]
 """`unknown` is anything that is none of the others, such as a program of the image's own."""
@@ -63,6 +63,16 @@ class Started(NamedTuple):
         name = {"code": "...", "input": "-"}.get(self.kind, self.name)
         return f"{head} {name}".strip()
 
+    def number(self, name: str) -> int | None:
+        """The value of an option that is a whole number; None for another, and where it is not given."""
+        value = self.option(name) or ""
+        return int(value) if value.isdecimal() else None
+
+    def written(self, name: str) -> str:
+        """The option as it was written, such as `--nnodes 2`; empty where it is not given."""
+        found = self.options.get(name)
+        return " ".join(word.value for word in found.words) if found else ""
+
     def option(self, name: str) -> str | None:
         """Its value, empty for a flag; None where it is not given. The name is the full one, without dashes."""
         found = self.options.get(name)
@@ -111,8 +121,12 @@ def _python(words: tuple[Argument, ...]) -> Started | None:
         place += 2 if not is_long and last in "WX" and len(value) == 2 else 1
     if place == len(words) or words[place].value == "-":
         return Started("python", words[:place], {}, "input", words[place:])
-    if program_name(words[place].value) == "setup.py":
+    name = program_name(words[place].value)
+    if name == "setup.py":
         return None
+    if name in PROGRAMS or name == "accelerate":  # `python $(which torchrun)`
+        launched = started(words[place:])
+        return launched and launched._replace(head=(*words[:place], *launched.head))
     return Started("python", words[:place], {}, "script", words[place:])
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.migrate.conversion.commands import shell
-from shunter.migrate.conversion.commands.shell_words import Lexer, Word
+from shunter.jobs.commands import shell
+from shunter.jobs.commands.shell_words import Lexer, Word
 
 COMMANDS = {
     "words, and a comment": ("python train.py --lr 0.1 # slow", [["python", "train.py", "--lr", "0.1"]]),

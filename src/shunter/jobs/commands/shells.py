@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shunter.api.late_patterns import late_pattern
-from shunter.migrate.conversion.commands.arguments import SourceRange
+from shunter.jobs.commands.arguments import SourceRange
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
+SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+"""Commands of a shell that set variables."""
 _OTHER_USERS = frozenset({"su", "runuser"})
 """Programs that give the shell of a user the text behind `-c`."""
 _FIRST_LINE = late_pattern(r"^#!.*\b(?:ba|da|k|z)?sh\b")

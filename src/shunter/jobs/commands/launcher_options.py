@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
+
+from shunter.api.late_patterns import late_pattern
 
 Launcher = Literal["torchrun", "accelerate", "deepspeed", "mpirun", "horovodrun"]
 """`torchrun` is also `python -m torch.distributed.run` and `.launch`, which is one program."""
+
+_LOOKED_UP = late_pattern(r"\$\(\s*(?:which|command\s+-v|type\s+-[pP])\s+([^\s()]+)\s*\)")
+"""How a shell text names a program by its path."""
 
 
 class Syntax(NamedTuple):
@@ -32,21 +35,6 @@ class GivenOption(NamedTuple):
     """Empty for a flag."""
     words: slice
     """Which words say it."""
-
-
-class Started(NamedTuple):
-    """A launcher in a command line."""
-
-    launcher: Launcher
-    options: Mapping[str, str]
-    """Values by full name; the last one if repeated."""
-    written: Mapping[str, str]
-    """The same as they were written: `--nnodes 2`."""
-
-    def number(self, name: str) -> int | None:
-        """The value of an option that is a whole number; None for another, and where it is not given."""
-        value = self.options.get(name, "")
-        return int(value) if value.isdecimal() else None
 
 
 def syntax(values: str = "", *, pairs: str = "", abbreviates: bool = False, **synonyms: str) -> Syntax:
@@ -86,9 +74,14 @@ DEEPSPEED = syntax(
     e="exclude",
 )
 MPIRUN = syntax(
-    "np x H hostfile default-hostfile bind-to map-by rank-by output-filename wdir wd path prefix ppn perhost timeout env "
-    "genvlist npernode npersocket N rankfile rf cpu-set",
-    pairs="mca gmca genv prtemca pmixmca",
+    "np x H hostfile default-hostfile bind-to map-by rank-by output output-filename output-directory output-proctable stdin "
+    "display wdir wd path prefix ppn perhost timeout spawn-timeout npernode npersocket N rankfile rf ppr cpu-set cpu-list "
+    "cpus-per-proc cpus-per-rank stream-buffering tune am amca app file arch preload-files pset launch-agent max-vm-size "
+    "tmpdir forward-signals xterm xml-file stop-in-init max-restarts with-ft initial-errhandler debugger report-events "
+    "report-pid report-uri personality runtime-options ompi-server dvm hnp cf cartofile genvlist envlist launcher "
+    "launcher-exec rmk topolib membind demux iface prepend-pattern outfile-pattern errfile-pattern nameserver order-nodes "
+    "localhost usize gpus-per-proc configfile",
+    pairs="mca gmca omca gomca prtemca pmixmca env genv",
     n="np",
     c="np",
     f="hostfile",
@@ -96,6 +89,7 @@ MPIRUN = syntax(
     hosts="H",
     machinefile="hostfile",
 )
+"""Those of Open MPI 4 (orterun(1) of 4.1.4) and 5 (schizo/ompi of PRRTE), then those of MPICH (mpiexec.hydra of 4.0.2)."""
 HOROVODRUN = syntax(
     "np H hostfile p ssh-port network-interfaces min-np max-np min-num-proc max-num-proc host-discovery-script slots-per-host "
     "start-timeout elastic-timeout reset-limit output-filename config-file mpi-args nics log-level num-proc hosts"
@@ -161,35 +155,7 @@ def _full_name(name: str, form: Syntax) -> str:
 
 
 def program_name(word: str) -> str:
-    """`/usr/bin/python3` is `python3`."""
+    """`/usr/bin/python3` is `python3`, and so is `$(which python3)`."""
+    if looked_up := _LOOKED_UP.fullmatch(word):
+        word = looked_up[1]
     return word.rstrip("/").rpartition("/")[2] or word
-
-
-@lru_cache(maxsize=256)
-def launchers_in(words: tuple[str, ...]) -> tuple[Started, ...]:
-    """The launchers in the words of a container's command and arguments, also within texts of a shell."""
-    pieces = list(_pieces(words))
-    found = []
-    for place, piece in enumerate(pieces):
-        rest = pieces[place + 1 :]
-        launcher = PROGRAMS.get(program_name(piece)) or MODULES.get(piece)
-        if program_name(piece) == "accelerate" and rest[:1] == ["launch"]:
-            launcher, rest = "accelerate", rest[1:]
-        if launcher is not None:
-            given, _ = options_in(rest, FORMS[launcher])
-            written = {one.name: " ".join(rest[one.words]) for one in given}
-            found.append(Started(launcher, {one.name: one.value for one in given}, written))
-    return tuple(found)
-
-
-def _pieces(words: Iterable[str]) -> Iterator[str]:
-    """The words, and those of texts with blanks in them."""
-    for word in words:
-        try:
-            inner = shlex.split(word)
-        except ValueError:
-            inner = word.split()
-        if inner == [word] or len(inner) < 2:
-            yield word
-        else:
-            yield from _pieces(inner)

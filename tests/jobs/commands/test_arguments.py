@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.jobs.launcher_options import syntax
-from shunter.migrate.conversion.commands.arguments import Argument, Parsed, SourceRange, parsed
+from shunter.jobs.commands.arguments import Argument, Parsed, SourceRange, parsed
+from shunter.jobs.commands.launcher_options import syntax
 
 FORM = syntax("nnodes nproc-per-node rdzv-backend rdzv-endpoint", pairs="mca", abbreviates=True, m="module")
 

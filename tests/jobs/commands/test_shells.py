@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from shunter.migrate.conversion.commands.arguments import SourceRange
-from shunter.migrate.conversion.commands.shells import as_shell, is_makefile, is_shell_script, shell_operands
+from shunter.jobs.commands.arguments import SourceRange
+from shunter.jobs.commands.shells import as_shell, is_makefile, is_shell_script, shell_operands
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shunter.jobs.launcher_options import Syntax, options_in
-from shunter.migrate.paths import Path
+from shunter.api.paths import Path
+from shunter.jobs.commands.launcher_options import Syntax, options_in
 
 
 class SourceRange(NamedTuple):

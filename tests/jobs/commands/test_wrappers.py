@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from shunter.jobs.launcher_options import program_name
-from shunter.migrate.conversion.commands.arguments import Argument, SourceRange
-from shunter.migrate.conversion.commands.wrappers import is_wrapper, unwrapped
+from shunter.jobs.commands.arguments import Argument, SourceRange
+from shunter.jobs.commands.launcher_options import program_name
+from shunter.jobs.commands.wrappers import is_wrapper, unwrapped
 
 
 def words(line: str) -> list[Argument]:
