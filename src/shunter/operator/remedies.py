@@ -12,8 +12,9 @@ _REMEDIES = (
     (
         re.compile(r"^(?!.*['\"‘]/).*Read-only file system"),
         (
-            "Write to another path: shunter run mounts the program's own directory read only on the embedded cluster. What is "
-            "below $SHUNTER_CHECKPOINT_DIR is kept; /tmp goes with the pod."
+            "Write to another path: with readOnlyRootFilesystem only volumes are writable, and on the embedded cluster shunter "
+            "run mounts the program's directory read-only. Files under $SHUNTER_CHECKPOINT_DIR are kept; /tmp is deleted with "
+            "the pod."
         ),
     ),
     (
@@ -23,14 +24,15 @@ _REMEDIES = (
     (
         re.compile(r"Address already in use|EADDRINUSE|\[Errno 98\]"),
         (
-            "Another process already listens at that port: with hostNetwork any of the node. Give each rank a free port for its "
-            "own servers, and leave MASTER_PORT to the process group."
+            "Another process already listens at that port (with hostNetwork, any process on the node). Give each rank a free "
+            "port for its own servers, and leave MASTER_PORT to the process group."
         ),
     ),
     (
-        re.compile(r"segmentation fault", re.IGNORECASE),
+        # As the kernel, a shell (`bash: line 1: 7 Segmentation fault`) and Open MPI (`[host:7] Signal: ...`) write it.
+        re.compile(r"^(?:\S+: line \d+:\s+\d+ |\[\S+\] Signal: )?segmentation fault\b", re.IGNORECASE),
         (
-            "A library crashed or aborted in native code (an abort of a container's first process has this exit code too). Run "
+            "A library crashed or aborted in native code (if process 1 of a container aborts, the exit code is the same). Run "
             "it with -e PYTHONFAULTHANDLER=1: the log then shows the Python line."
         ),
     ),
@@ -49,8 +51,22 @@ _REMEDIES = (
         ),
     ),
     (
-        re.compile(r"DataLoader worker \(pid.*\) (?:is killed by signal: Killed|exited unexpectedly)"),
+        re.compile(r"DataLoader worker \(pid.*\) is killed by signal: Killed"),
         "A process that loads data was killed, usually for lack of memory: raise resources.limits.memory, or lower num_workers.",
+    ),
+    (
+        re.compile(r"DataLoader worker \(pid.*\) is killed by signal: (?:Segmentation fault|Aborted|Floating point exception)"),
+        (
+            "A library crashed in native code in a process that loads data. Run it with num_workers=0 and "
+            "-e PYTHONFAULTHANDLER=1: the log then shows the Python line."
+        ),
+    ),
+    (
+        re.compile(r"DataLoader worker \(pid.*\) exited unexpectedly$"),
+        (
+            "A process that loads data ended: the exception before this one names its signal. Killed is usually for lack of "
+            "memory: raise resources.limits.memory, or lower num_workers."
+        ),
     ),
 )
 

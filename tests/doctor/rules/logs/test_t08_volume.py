@@ -39,7 +39,7 @@ HOST = {"hostPath": {"path": "/srv"}}
             MOUNTED,
             HOST,
             "rank 0 cannot write: a file system that is not named is read-only",
-            "What is below $SHUNTER_CHECKPOINT_DIR is kept; /tmp goes with the pod.",
+            "Files under $SHUNTER_CHECKPOINT_DIR are kept; /tmp is deleted with the pod.",
             id="a relative path is in the directory that run mounts read only",
         ),
         pytest.param(
