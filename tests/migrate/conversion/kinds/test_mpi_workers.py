@@ -16,6 +16,10 @@ SCRIPTS = [
     "trap : TERM INT; sleep infinity & wait",
     "set -e; ssh-keygen -A > /dev/null; service ssh start; tail -f /dev/null",
     "sed -i s/#PermitRootLogin/PermitRootLogin/ /etc/ssh/sshd_config\necho UseDNS no >> /etc/ssh/sshd_config\nexec sshd -De",
+    "trap '' HUP; trap -- - INT; trap 'exit 0' TERM; sleep infinity & wait",
+    "sed -ri -e 's@session\\s*required@session optional@g' -e '/^Port/d' /etc/ssh/sshd_config; exec /usr/sbin/sshd -D",
+    "mkdir -m 755 -p /run/sshd /var/run/sshd/; chown -R root:root /run/sshd; chmod u+x,g-w /run/sshd; sleep infinity",
+    "rm -f /etc/ssh/ssh_host_*; ssh-keygen -A; sleep infinity",
     "echo worker $HOSTNAME is ready; export NCCL_DEBUG=INFO; sleep 365d",
 ]
 WORK = [
@@ -30,6 +34,22 @@ WORK = [
     "echo done",
     "chmod 600 $KEYS; sleep infinity",
     "mkdir -p /run/sshd-data; sleep infinity",
+    "trap 'cp -r /tmp/out /data/' EXIT; sleep infinity & wait",
+    "trap 'exit 0; cp -r /tmp/out /data/' EXIT; sleep infinity",
+    'trap "$AT_END" EXIT; sleep infinity',
+    "rm -rf data /etc/ssh/x; sleep infinity",
+    "mkdir -p data /run/sshd; sleep infinity",
+    "mkdir -p /run/sshd/../../data; sleep infinity",
+    "rm -rf /etc/ssh/{a,../../data}; sleep infinity",
+    "touch -r data /etc/ssh/x; sleep infinity",
+    "chmod -R 755 $DATA /run/sshd; sleep infinity",
+    "echo a > /etc/ssh/../data; sleep infinity",
+    "sed -i 's/a/cp b c/e' /etc/ssh/sshd_config; sleep infinity",
+    "sed -n 's/a/b/w /data/out' /etc/ssh/sshd_config; sleep infinity",
+    "sed -i -f edits /etc/ssh/sshd_config; sleep infinity",
+    "ssh-keygen -A -f /data; sleep infinity",
+    "echo <(python a.py); sleep inf",
+    "echo >(python a.py); sleep inf",
 ]
 
 
