@@ -170,6 +170,24 @@ def test_a_time_to_live_is_raised_by_the_template(
     assert differences(converted_build(before, Options()), build_of(after)) == []
 
 
+@pytest.mark.parametrize(
+    "fields", [("activeDeadlineSeconds", "ttlSecondsAfterFinished"), ("ttlSecondsAfterFinished", "backoffLimit")]
+)
+@pytest.mark.parametrize("seconds", [5, 86400])
+def test_a_time_to_live_may_share_its_expression_with_another_field(
+    tmp_path: Path, fields: tuple[str, str], seconds: int
+) -> None:
+    lines = "".join(f"    {field}: {{{{ .Values.seconds }}}}\n" for field in fields)
+    template = TEMPLATE.replace("    backoffLimit: {{ .Values.retries }}\n", lines)
+    (document,) = parsed(template, "templates/job.yaml")
+    skeleton = skeleton_of(document, Options())
+    assert "ttlSecondsAfterFinished: {{ max 60 (.Values.seconds) }}\n" in skeleton.text
+    assert "{{ .Values.seconds }} below 60 becomes 60." in {finding.message for finding in skeleton.findings}
+    before = rendered(tmp_path / "v1", template, {**VALUES, "seconds": seconds})
+    after = rendered(tmp_path / "v2", skeleton.text, {**VALUES, "seconds": seconds})
+    assert differences(converted_build(before, Options()), build_of(after)) == []
+
+
 def test_findings_show_expressions_and_not_the_numbers_that_were_tried() -> None:
     template = TEMPLATE.replace("  runPolicy:\n", "  runPolicy:\n    ttlSecondsAfterFinished: {{ .Values.ttl }}\n")
     template = template.replace("  containers:\n", "  hostNetwork: true\n          containers:\n")

@@ -40,7 +40,7 @@ from shunter.migrate.conversion.source.documents import Document, parsed
 from shunter.migrate.conversion.source.versions import is_convertible
 from shunter.migrate.findings import Finding, Place, Topic
 from shunter.migrate.options import Options
-from shunter.migrate.paths import value_at
+from shunter.migrate.paths import leaves, value_at
 
 CONVERTED = Topic(
     id="HELM001",
@@ -262,7 +262,8 @@ class _Attempt:
             match = WORD.fullmatch(value) if isinstance(value, str) else None
             if match is None or not re.search(r"`int|is no quantity", fault.message):
                 raise Refusal(fault.place.line - 1 - self.document.first_line, fault.message.rstrip("."))
-            known[int(match[1])] = SHORTEST_TTL_SECONDS if fault.path[-1] == TTL_FIELD else 2
+            is_ttl = any(path[-1] == TTL_FIELD and leaf == value for path, leaf in leaves(outcome.source.value))
+            known[int(match[1])] = SHORTEST_TTL_SECONDS if is_ttl else 2
 
     def raised(self, counted: Iterable[int], numbers: Mapping[int, int]) -> Iterator[tuple[Place, str]]:
         """The times to live among the expressions that the result raises where they are too short."""
