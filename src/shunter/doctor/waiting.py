@@ -44,6 +44,7 @@ _SIGNS = {
     "loader": re.compile(r"_MultiProcessingDataLoaderIter"),
     "exits": re.compile(r"threading\.py _shutdown$|multiprocessing/util\.py _exit_function$"),
     "next data": re.compile(r"_next_data"),
+    "awaits program": re.compile(r"(?:^|/)subprocess\.py|(?:^|/)pexpect/"),
     "takes long": re.compile(r"torch/(?:_inductor|_dynamo|serialization)|triton/|safetensors"),
     "agent": re.compile(
         r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
@@ -90,7 +91,8 @@ class Rank(NamedTuple):
     call of MPI. A long computation looks the same. False for a process that has loaded neither."""
     may_go_on: bool = False
     """Whether it may go on by itself: it or a descendant uses a CPU or a disk, or wakes often, as in a download, or it compiles
-    or saves. False for ranks that wait: in the rendezvous they wake to poll."""
+    or saves. A program that wakes often counts only while a Python process waits for it. False for ranks that wait: in the
+    rendezvous they wake to poll."""
 
     @property
     def place(self) -> Frame | None:
@@ -160,10 +162,14 @@ def _group(case: Case) -> Group | None:
         may_go_on = False
         # Not needed of waiting ranks, of which there may be thousands with eight processes each.
         if does in ("own", "data", "starting"):
-            own = [process]
-            for one in own:
-                own += started.get((one.pod, one.pid), ())
-            active = any(_is_active(before_of.get((one.pod, one.pid)), one, seconds) for one in own)
+            own = [(process, False)]
+            for one, is_awaited in own:
+                awaits = _has("awaits program", one.frames[:INNERMOST]) if one.is_python else is_awaited
+                own += ((child, awaits) for child in started.get((one.pod, one.pid), ()))
+            active = any(
+                _is_active(before_of.get((one.pod, one.pid)), one, seconds, is_awaited=one.is_python or is_awaited)
+                for one, is_awaited in own
+            )
             may_go_on = active or _has("takes long", process.frames[:INNERMOST])
         found.append(Rank(rank, process.pod, does, earlier, process, children, same, spins, may_go_on))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
@@ -270,13 +276,14 @@ def _spins(first: Process, last: Process, seconds: float) -> bool:
     )
 
 
-def _is_active(first: Process | None, last: Process, seconds: float) -> bool:
-    """Whether a process did anything between the samples, or has started since the first."""
+def _is_active(first: Process | None, last: Process, seconds: float, *, is_awaited: bool) -> bool:
+    """Whether a process did anything between the samples, or has started since the first. Programs for which no Python process
+    waits, as a monitor that runs as long as the rank, wake all the time: of these only work counts."""
     return (
         first is None
         or "D" in (first.state, last.state)
         or last.cpu_seconds - first.cpu_seconds > IDLE * seconds
-        or _was_woken(first, last, seconds)
+        or (is_awaited and _was_woken(first, last, seconds))
     )
 
 

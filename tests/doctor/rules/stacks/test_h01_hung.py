@@ -81,6 +81,34 @@ def test_of_a_rank_that_may_go_on_by_itself_a_hang_is_only_possible(
     assert verdict.cause.endswith(": busy or stuck") is (confidence == "possible")
 
 
+MONITOR = Work(line=0, state="S", cpu=0.02, switches=6, uses_cuda=None, program="wandb-core")
+UPLOADS = (
+    Frame(function="_communicate", file="subprocess.py", line=2115),
+    Frame(function="communicate", file="subprocess.py", line=1209),
+    Frame(function="run", file="subprocess.py", line=550),
+    Frame(function="save", file="train.py", line=20, is_own=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("work", "children", "confidence"),
+    [
+        pytest.param(RESTS, (MONITOR,), "likely", id="a monitor"),
+        pytest.param(RESTS, (WORKER, MONITOR), "likely", id="a monitor of a worker"),
+        pytest.param(RESTS, (MONITOR, MONITOR), "likely", id="a program of a monitor"),
+        pytest.param(RESTS._replace(frames=UPLOADS), (MONITOR,), "possible", id="a program that the rank waits for"),
+        pytest.param(RESTS._replace(frames=UPLOADS), (MONITOR, MONITOR), "possible", id="by a shell"),
+        pytest.param(RESTS, (WORKER._replace(frames=UPLOADS), MONITOR), "possible", id="that a worker waits for"),
+        pytest.param(RESTS, (MONITOR._replace(cpu=0.6),), "possible", id="a program that works"),
+        pytest.param(RESTS, (MONITOR._replace(state="D"),), "possible", id="a program that uses a disk"),
+    ],
+)
+def test_a_program_that_only_wakes_is_no_work_of_the_rank(work: Work, children: tuple[Work, ...], confidence: str) -> None:
+    """wandb-core, which runs as long as the rank, made every hang only possible."""
+    (verdict,) = found(IN_CALL, work._replace(children=children), IN_CALL)
+    assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), confidence)
+
+
 def test_of_a_program_that_the_rank_started_only_the_name_is_shown() -> None:
     """The line of a recording from before 2026-11-29 has the password."""
     copies = Work(line=0, state="S", cpu=0.0, frames=(), program="sshpass -p hunter2secret rsync -a /ckpt me@host:/b")
