@@ -32,8 +32,8 @@ class RejectedError(Exception):
         self.reason = reason
 
 
-def forbidden_pod(pod: Json, message: str) -> RejectedError:
-    """Names the pod by its generateName, as a name is generated only after admission."""
+def forbidden_pod_error(pod: Json, message: str) -> RejectedError:
+    """The error of admission for a pod, which it calls by its generateName, if any: names are generated after admission."""
     metadata = pod["metadata"]
     return RejectedError(f'pods "{metadata.get("generateName") or metadata.get("name", "")}" is forbidden: {message}')
 

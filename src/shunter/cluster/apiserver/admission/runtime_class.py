@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.resources import RUNTIME_CLASSES
-from shunter.cluster.apiserver.kinds import Objects, RejectedError, forbidden_pod
+from shunter.cluster.apiserver.kinds import Objects, RejectedError, forbidden_pod_error
 
 PACKAGED: Json = {"metadata": {"name": "nvidia"}, "handler": "nvidia"}
 """The class that NVIDIA's GPU operator makes; the server creates it at start, so that manifests for GPU clusters run here too."""
@@ -42,7 +42,7 @@ def review(pod: Json, objects: Objects) -> None:
         if not _equal(pod["spec"].get("overhead") or {}, _overhead(runtime_class)):
             raise _mismatch(pod)
     elif pod["spec"].get("overhead") is not None:
-        raise forbidden_pod(pod, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+        raise forbidden_pod_error(pod, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 
 
 def merged_tolerations(first: Sequence[Json], second: Sequence[Json]) -> list[Json]:
@@ -82,7 +82,7 @@ def _class_of(pod: Json, objects: Objects) -> Json | None:
         raise RejectedError("resource name may not be empty", code=500, reason="")
     found = objects.get(RUNTIME_CLASSES, "", name)
     if found is None:
-        raise forbidden_pod(pod, f'pod rejected: RuntimeClass "{name}" not found')
+        raise forbidden_pod_error(pod, f'pod rejected: RuntimeClass "{name}" not found')
     return found
 
 
@@ -99,10 +99,10 @@ def _select_nodes(pod: Json, labels: Json) -> None:
     for key, value in labels.items():
         if selector.setdefault(key, value) != value:
             ours, theirs = f"runtimeClass.scheduling.nodeSelector[{key}]", f"pod.spec.nodeSelector[{key}]"
-            raise forbidden_pod(pod, f"conflict: {ours} = {value}; {theirs} = {selector[key]}")
+            raise forbidden_pod_error(pod, f"conflict: {ours} = {value}; {theirs} = {selector[key]}")
     if selector:
         pod["spec"]["nodeSelector"] = selector
 
 
 def _mismatch(pod: Json) -> RejectedError:
-    return forbidden_pod(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    return forbidden_pod_error(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")

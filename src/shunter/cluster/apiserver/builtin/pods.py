@@ -16,7 +16,7 @@ from shunter.cluster.apiserver.builtin.pod.resources import qos_class
 from shunter.cluster.apiserver.builtin.pod.rules import pod_errors, pod_status_errors
 from shunter.cluster.apiserver.builtin.pod.warnings import pod_spec_warnings
 from shunter.cluster.apiserver.builtin.typed import typed
-from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField, forbidden_pod
+from shunter.cluster.apiserver.kinds import Kind, Objects, StoredField, forbidden_pod_error
 
 _EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _EVICTION_SECONDS = 300
@@ -75,7 +75,7 @@ def _set_priority(pod: Json, objects: Objects) -> None:
     if name:
         found = objects.get(PRIORITY_CLASSES, "", name)
         if found is None:
-            raise forbidden_pod(pod, f"no PriorityClass with name {name} was found")
+            raise forbidden_pod_error(pod, f"no PriorityClass with name {name} was found")
     else:
         defaults = [item for item in objects.all(PRIORITY_CLASSES) if item.get("globalDefault")]
         found = min(defaults, key=lambda item: item.get("value", 0), default=None)
@@ -84,13 +84,13 @@ def _set_priority(pod: Json, objects: Objects) -> None:
     priority = found.get("value", 0) if found else 0
     policy = found.get("preemptionPolicy", "PreemptLowerPriority") if found else "PreemptLowerPriority"
     if spec.setdefault("priority", priority) != priority:
-        raise forbidden_pod(
+        raise forbidden_pod_error(
             pod,
             f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
             f"priority admission controller computed {priority} from the given PriorityClass name",
         )
     if spec.setdefault("preemptionPolicy", policy) != policy:
-        raise forbidden_pod(
+        raise forbidden_pod_error(
             pod,
             f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; "
             f"priority admission controller computed {policy} from the given PriorityClass name",

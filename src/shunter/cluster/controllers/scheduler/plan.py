@@ -78,6 +78,7 @@ def _without_volumes(claimed: tuple[PodClaim, ...], nodes: list[Node]) -> dict[s
 
 
 def _able(nodes: list[Node], elsewhere: Collection[str]) -> list[Node]:
+    """The nodes whose names are not among those that cannot mount the volumes, in the same order."""
     return [node for node in nodes if node.metadata.name not in elsewhere]
 
 

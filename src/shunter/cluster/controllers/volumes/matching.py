@@ -18,7 +18,7 @@ from shunter.cluster.controllers.volumes.views import Claim, Volume
 
 
 class FreeVolumes:
-    """Those of some volumes that no claim has. Made for one decision about many claims and nodes: it looks once for what claims
+    """The volumes that no claim has, of some. Made for one decision about many claims and nodes: it looks once for what claims
     that want the same may get, and once for what a node can mount."""
 
     def __init__(self, volumes: Iterable[Volume] = ()) -> None:
@@ -35,7 +35,7 @@ class FreeVolumes:
         return found
 
     def on(self, claim: Claim, node: ObjectMeta) -> Iterator[Volume]:
-        """Those of `fitting` that the node can mount."""
+        """The volumes of `fitting` that the node can mount."""
         if (mountable := self._mountable.get(node.name)) is None:
             mountable = frozenset(volume.metadata.name for volume in self._ordered if volume.is_on(node.labels))
             self._mountable[node.name] = mountable
