@@ -207,3 +207,37 @@ def test_of_a_main_thread_that_waits_for_another_at_the_end_the_other_is_shown_f
 
 def test_a_dump_that_is_nested_too_deeply_has_no_frames() -> None:
     assert stacks.frames("[" * 100_000) == ()
+
+
+WHOLE = (
+    "H 100 py-spy\n"
+    "P 10 1 S 500 15\nE RANK=12\nG 1\nC python t.py\n"
+    'S [{"thread_name": "MainThread", "frames": [{"name": "main", "filename": "t.py", "line": 3}]}]\n'
+    "O 20 10 S 1 12\nC wandb-core\n"
+    "P 30 1 R 100 25\nE RANK=13\nC python t.py\n"
+)
+
+
+def test_of_output_that_is_cut_off_anywhere_what_is_whole_is_read() -> None:
+    """A stream that ended within a line raised ValueError, and `RANK=1` of 12 would have been another rank."""
+    whole = stacks.container_sample("p", "c", WHOLE).processes
+    assert [(one.pid, one.rank, one.switches) for one in whole] == [(10, 12, 15), (20, None, 12), (30, 13, 25)]
+    for length in range(len(WHOLE)):
+        read = stacks.container_sample("p", "c", WHOLE[:length]).processes
+        for one, same in zip(read, whole, strict=False):
+            assert (one.pid, one.parent, one.switches, one.cpu_seconds) == (
+                same.pid,
+                same.parent,
+                same.switches,
+                same.cpu_seconds,
+            )
+            assert one.rank in (None, same.rank)
+
+
+@pytest.mark.parametrize("first", ["P 40", "P 40 evil", "O 40 1 S", "P  ", "H", "H 1", "H x y"])
+def test_a_first_line_that_is_not_whole_gives_its_lines_to_no_other_process(first: str) -> None:
+    read = stacks.container_sample("p", "c", f"{WHOLE}{first}\nE RANK=7\nC other\n").processes
+    if first.startswith("H"):
+        assert len(read) == 3
+    else:
+        assert read == stacks.container_sample("p", "c", WHOLE).processes

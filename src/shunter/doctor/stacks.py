@@ -17,6 +17,9 @@ MAIN = "MainThread"
 MOST_FRAMES = 64
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib(?:64)?/python\d|^<|^[^/]*$|/bin/torchrun$")
 """Files of the interpreter, of packages, and of no file at all."""
+_HEAD = re.compile(r"(\d+) (.+)")
+_PROCESS = re.compile(r"(\d+) (\d+) (\S+) (\d+) (\d+)")
+"""What follows H, and P or O, in the output of sampling.sh."""
 
 
 class ContainerSample(NamedTuple):
@@ -43,17 +46,21 @@ def command(program: str, *, is_blocking: bool = True) -> list[str]:
 
 
 def container_sample(pod: str, container: str, output: str) -> ContainerSample:
-    """The sample in the script's output."""
-    ticks, has_program, fault = 100, False, ""
+    """The sample in the script's output, which may be cut off: lines that are not whole are left out, and so is a process of
+    which that is the first."""
+    ticks, has_program, fault, is_read = 100, False, "", False
     found: list[Process] = []
     sockets: dict[int, str] = {}
-    for line in output.splitlines():
+    for line in output[: output.rfind("\n") + 1].splitlines():
         kind, _, rest = line.partition(" ")
-        if kind == "H":
-            parts = rest.split(" ", 1)
-            ticks, has_program = int(parts[0]), parts[1] != "none"
+        if kind == "H" and (head := _HEAD.fullmatch(rest)):
+            ticks, has_program = int(head[1]), head[2] != "none"
         elif kind in ("P", "O"):
-            pid, parent, state, used, switches = rest.split(" ")
+            process = _PROCESS.fullmatch(rest)
+            is_read = process is not None
+            if process is None:
+                continue
+            pid, parent, state, used, switches = process.groups()
             found.append(
                 Process(
                     pod=pod,
@@ -66,19 +73,19 @@ def container_sample(pod: str, container: str, output: str) -> ContainerSample:
                     is_python=kind == "P",
                 )
             )
-        elif kind == "E" and found:
+        elif kind == "E" and is_read:
             name, _, value = rest.partition("=")
             if name in RANKS and value.isdecimal() and found[-1].rank is None:
                 found[-1] = msgspec.structs.replace(found[-1], rank=int(value))
             elif name == "TORCH_WORKER_SERVER_SOCKET" and value:
                 sockets[found[-1].pid] = value
-        elif kind == "G" and found:
+        elif kind == "G" and is_read:
             found[-1] = msgspec.structs.replace(found[-1], uses_cuda=rest == "1")
-        elif kind == "M" and found:
+        elif kind == "M" and is_read:
             found[-1] = msgspec.structs.replace(found[-1], uses_mpi=True)
-        elif kind == "C" and found:
+        elif kind == "C" and is_read:
             found[-1] = msgspec.structs.replace(found[-1], command=short_command(rest))
-        elif kind == "S" and found:
+        elif kind == "S" and is_read:
             found[-1] = msgspec.structs.replace(found[-1], frames=frames(rest))
         elif kind == "X":
             fault = fault or re.sub(r"\s+", " ", rest).strip()
