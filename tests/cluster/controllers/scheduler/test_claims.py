@@ -186,3 +186,25 @@ def test_claims_that_want_different_things_get_what_they_want_of_the_same_volume
     free = FreeVolumes([volume("large", "a", size="5Gi"), volume("small", "b")])
     large, small = waiting("one", size="5Gi")._replace(free=free), waiting("two")._replace(free=free)
     assert [mismatches([one], on(host)) == () for one in (large, small) for host in "ab"] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("provisioner", ["kubernetes.io/no-provisioner", "example.com/disks"])
+def test_a_claim_that_is_marked_as_if_its_volume_were_made_gets_one_that_is_there_only_where_nobody_makes_any(
+    provisioner: str,
+) -> None:
+    one = waiting("data", volume("v", "a"))
+    assert one.claim is not None
+    metadata = msgspec.structs.replace(one.claim.metadata, annotations={SELECTED_NODE: "a"})
+    marked = one._replace(
+        claim=msgspec.structs.replace(one.claim, metadata=metadata),
+        storage_class=msgspec.structs.replace(STATIC, provisioner=provisioner),
+    )
+    assert mismatches([marked], on("a")) == ()
+    writes = selections([marked], on("a"))
+    assert writes is not None
+    if provisioner == "example.com/disks":
+        assert writes == []
+    else:
+        reserves, unmarks = writes
+        assert reserves.ref.name == "v"
+        assert (unmarks.ref.name, unmarks.patch) == ("data", {"metadata": {"annotations": {SELECTED_NODE: None}}})

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shunter.api.core import Node
+from shunter.api.meta import Json
 from shunter.api.resources import PERSISTENT_VOLUME_CLAIMS
 from shunter.cluster.controllers.volumes.claim_plan import reservation
 from shunter.cluster.controllers.volumes.matching import FreeVolumes, requested, reserved
@@ -61,7 +62,9 @@ def selections(claimed: Sequence[PodClaim], node: Node) -> list[Patch] | None:
     chosen = _chosen(claimed, node)
     if not chosen:
         return None
-    writes = [_made_for(claim, node) if volume is None else reservation(claim, volume) for claim, _, volume in chosen]
+    writes: list[Patch | None] = []
+    for claim, _, volume in chosen:
+        writes += [_made_for(claim, node)] if volume is None else [reservation(claim, volume), _unmarked(claim)]
     return [write for write in writes if write is not None]
 
 
@@ -75,12 +78,12 @@ class _Choice(NamedTuple):
 
 def _chosen(claimed: Sequence[PodClaim], node: Node) -> list[_Choice]:
     """The unbound claims, the smallest first, each with its own volume among those that the node can mount. One whose volume is
-    being made takes none of them."""
+    being made takes none of them; nobody makes one of a class without provisioner, whatever the mark of the claim says."""
     unbound = [(claim, of, volumes, free) for _, claim, of, volumes, free in claimed if claim is not None and not claim.is_bound]
     choices: list[_Choice] = []
     taken: set[str] = set()
     for claim, of, volumes, free in sorted(unbound, key=lambda one: requested(one[0])):
-        if SELECTED_NODE in claim.metadata.annotations:
+        if SELECTED_NODE in claim.metadata.annotations and not (of is not None and of.provisioner == NO_PROVISIONER):
             match = None
         elif (kept := reserved(claim, volumes)) is not None:
             match = kept if kept.is_on(node.metadata.labels) else None
@@ -95,8 +98,15 @@ def _chosen(claimed: Sequence[PodClaim], node: Node) -> list[_Choice]:
 def _made_for(claim: Claim, node: Node) -> Patch | None:
     """What has a volume made for the claim on the node; None where it was written."""
     annotations = {SELECTED_NODE: node.metadata.name}
-    if annotations.items() <= claim.metadata.annotations.items():
-        return None
+    return None if annotations.items() <= claim.metadata.annotations.items() else _annotated(claim, annotations)
+
+
+def _unmarked(claim: Claim) -> Patch | None:
+    """What takes the mark off a claim that gets a volume that is there; None where it has none."""
+    return _annotated(claim, {SELECTED_NODE: None}) if SELECTED_NODE in claim.metadata.annotations else None
+
+
+def _annotated(claim: Claim, annotations: Json) -> Patch:
     return Patch(ref=Ref.of(PERSISTENT_VOLUME_CLAIMS, claim.metadata), patch={"metadata": {"annotations": annotations}})
 
 
