@@ -83,10 +83,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     """The progress of a training, as reported or logged. The browser counts down to `ends`, and shows the age of the report after
     `stale_after`."""
 
-    step: int | None = None
-    steps: int | None = None
-    epoch: float | None = None
-    """That of the step, or alone if the program counts no steps."""
+    position: str = ""
+    """`step 120/300`, `step 7 of epoch 2`, `epoch 3` (`progress_text.position_text`)."""
     percentage: int | None = None
     """As reported; else that of the steps, rounded down."""
     ends: float = 0

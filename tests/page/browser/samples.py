@@ -32,7 +32,7 @@ def first_jobs(now: float) -> list[JobRow]:
             finished=now - 60,
             why="rank 3: out of memory (15.9 of 16 GiB), exit code 137",
             failures=1,
-            progress=Progress(step=820, steps=2000, percentage=41, source="log"),
+            progress=Progress(position="step 820/2000", percentage=41, source="log"),
         ),
         JobRow(
             id="gpt",
@@ -44,7 +44,7 @@ def first_jobs(now: float) -> list[JobRow]:
             wanted=4,
             created=now - 3600,
             why="worker-2 was killed: out of memory (exit code 137), 2nd time",
-            progress=Progress(step=1260, steps=2000, percentage=63, ends=now + 900),
+            progress=Progress(position="step 1260/2000", percentage=63, ends=now + 900),
         ),
         JobRow(
             id="llama",
@@ -66,7 +66,7 @@ def first_jobs(now: float) -> list[JobRow]:
             up=999,
             wanted=1000,
             created=now - 1440,
-            progress=Progress(step=1220, steps=2000, percentage=61, ends=now + 900, loss=0.412),
+            progress=Progress(position="step 1220/2000", percentage=61, ends=now + 900, loss=0.412),
         ),
         JobRow(id="ranker", namespace="recsys", name="ranker", kind="XGBoostJob", state="Suspended", up=0, created=now - 7200),
         JobRow(
@@ -79,7 +79,7 @@ def first_jobs(now: float) -> list[JobRow]:
             wanted=17,
             created=now - 90000,
             finished=now - 4000,
-            progress=Progress(step=500, steps=500, percentage=100),
+            progress=Progress(position="step 500/500", percentage=100),
         ),
     ]
 
@@ -106,7 +106,9 @@ def _job(number: int, now: float) -> JobRow:
         wanted=8,
         created=now - age,
         finished=now - age / 3 if state == "Succeeded" else 0,
-        progress=Progress(step=int(share * 9000), steps=9000, percentage=int(100 * share), ends=now + 60 + int(age * (1 - share)))
+        progress=Progress(
+            position=f"step {int(share * 9000)}/9000", percentage=int(100 * share), ends=now + 60 + int(age * (1 - share))
+        )
         if is_running
         else None,
     )
@@ -156,7 +158,7 @@ def job(total: int, now: float | None = None, **changed: Any) -> dict[str, list[
         "resource_version": "7",
         "restarts": 1,
         "restart_limit": 3,
-        "progress": Progress(step=1220, steps=2000, percentage=61, ends=now + 900, loss=0.412, reported=now - 2),
+        "progress": Progress(position="step 1220/2000", percentage=61, ends=now + 900, loss=0.412, reported=now - 2),
         "facts": (("Image", "ghcr.io/acme/train:2026.11"), ("Limits of a rank", "8 cores, 16 GiB, 1 GPU")),
         "conditions": (
             wire.Condition(type="Running", status="False", reason="PyTorchJobFailed", message="It failed.", time=now - 60),

@@ -308,7 +308,7 @@ def test_a_value_that_is_no_number_leaves_a_gap_and_is_said(look: Look, given: G
     lost = SeriesRow(id="a", name="loss", rank=0, source="log", points=points)
     odd = SeriesRow(id="b", name="loss", rank=1, source="log", points=points[:5])
     given.rows["job"] = {**given.rows["job"], "series": [lost, odd]}
-    change(given, progress=Progress(step=6, steps=20, percentage=30, not_finite="NaN"))
+    change(given, progress=Progress(position="step 6/20", percentage=30, not_finite="NaN"))
     page = look(BERT).page
     expect(page.locator(".gap")).to_have_text(
         ["rank 0 is NaN or infinite since step 5.", "rank 1 is NaN or infinite in places, first at step 2."]
@@ -349,9 +349,9 @@ def test_names_and_numbers_of_any_length_keep_the_view_in_its_window(look: Look,
     points = tuple((float(step), 1e308 * (-1) ** step) for step in range(9))
     name = "loss" + "of_everything" * 300
     given.rows["job"] = {**given.rows["job"], "series": [SeriesRow(id="a", name=name, source="trainerStatus", points=points)]}
-    change(given, progress=Progress(step=10**300, steps=10**301, percentage=10, loss=-1e308, checkpoint_step=10**25))
+    change(given, progress=Progress(position=f"step {10**300}/{10**301}", percentage=10, loss=-1e308, checkpoint_step=10**25))
     page = look(BERT, viewport={"width": 480, "height": 900}).page
-    expect(page.locator(".facts")).to_contain_text("step 1.00e+300 of 1.00e+301")
+    expect(page.locator(".facts")).to_contain_text(f"step {10**300}/")
     expect(page.locator(".curve path.line")).to_have_attribute("d", re.compile(r"^M[\d.L -]+$"))
     assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
 
@@ -390,11 +390,18 @@ def test_where_a_training_is_has_its_epoch(look: Look) -> None:
     found = look(BERT).page.evaluate(
         """async () => {
           const { progressText } = await import("/assets/js/format.js");
-          const found = [{ epoch: 3 }, { step: 7, epoch: 0.5 }, { step: 1220, steps: 3000, percentage: 40 }, {}];
+          const found = [{ position: "step 7 of epoch 0.5" }, { position: "step 1220/3000", percentage: 40 }, {}];
           return found.map((one) => progressText(one, 0, true));
         }"""
     )
-    assert found == ["epoch 3", "step 7 of epoch 0.5", "40 %", ""]
+    assert found == ["step 7 of epoch 0.5", "40 %", ""]
+
+
+def test_an_epoch_without_a_known_number_of_steps_is_shown_whole(look: Look, given: Given) -> None:
+    """It was shown as `7`, with the label `step of epoch 2`."""
+    change(given, progress=Progress(position="step 7 of epoch 2", source="log"))
+    page = look(BERT).page
+    expect(page.locator(".facts")).to_contain_text("step 7 of epoch 2from its log")
 
 
 def test_the_strip_has_one_tab_stop_and_arrows_move_in_it(look: Look) -> None:

@@ -37,11 +37,11 @@ def test_failing_first_with_the_cause_without_a_click(look: Look) -> None:
 
 def test_time_left_counts_from_the_report_and_an_old_report_has_its_age(look: Look, given: Given) -> None:
     now = time.time()
-    old = Progress(step=41, steps=100, percentage=41, ends=now - 240, reported=now - 570, stale_after=now - 420)
-    fresh = Progress(step=57, steps=100, percentage=57, ends=now + 7300, reported=now - 60, stale_after=now + 60)
+    old = Progress(position="step 41/100", percentage=41, ends=now - 240, reported=now - 570, stale_after=now - 420)
+    fresh = Progress(position="step 57/100", percentage=57, ends=now + 7300, reported=now - 60, stale_after=now + 60)
     row = msgspec.structs.replace(samples.jobs(1)[0], state="Running", finished=0)
-    rows = [msgspec.structs.replace(row, id=str(one.step), progress=one) for one in (old, fresh)]
-    stopped = msgspec.structs.replace(old, step=63, percentage=63)
+    rows = [msgspec.structs.replace(row, id=str(one.percentage), progress=one) for one in (old, fresh)]
+    stopped = msgspec.structs.replace(old, position="step 63/100", percentage=63)
     rows.append(msgspec.structs.replace(row, id="63", state="Suspended", progress=stopped))
     given.rows["jobs"] = {"jobs": rows}
     shown = look().page.locator("tr.row .progress .text")

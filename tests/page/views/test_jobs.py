@@ -112,7 +112,7 @@ def test_logs_of_jobs_that_failed_are_read_after_those_of_running_ones_and_not_a
     view._note_read(silent, [*silent], {uid: Progress(step=step, source="log") for uid, step in (("runs", 1), ("old", 820))}, 0.0)
     assert view._due(silent, 1e6) == ["runs"], "it says the same for ever"
     row = job_row(jobs["old"], None, view._progress_in_logs["old"])
-    assert (row.state, row.progress and row.progress.step) == ("Failed", 820)
+    assert (row.state, row.progress and row.progress.position) == ("Failed", "step 820")
 
 
 def test_where_no_log_tells_anything_they_are_read_one_by_one_until_one_does() -> None:
@@ -144,7 +144,7 @@ def test_a_loss_that_is_no_number_stands_in_no_row() -> None:
     }
     shown = job_row(kept_job(found), None, None).progress
     assert shown is not None
-    assert (shown.percentage, shown.loss, shown.step, shown.steps) == (41, None, 10, 20)
+    assert (shown.percentage, shown.loss, shown.position) == (41, None, "step 10/20")
 
 
 @pytest.mark.parametrize("share", [0, 1, 29, 57, 58, 99, 100])

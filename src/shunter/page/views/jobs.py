@@ -25,6 +25,7 @@ from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.logs.progress import LOGGED_STATES, MOST_JOBS, progress_in_logs
 from shunter.jobs.logs.visible_text import visible
 from shunter.jobs.pods_up import is_well, requested_ranks
+from shunter.jobs.progress_text import position_text
 from shunter.kube.client import Client
 from shunter.operator.native_jobs import NOT_OF_JOBSETS, has_ranks, is_standalone
 from shunter.operator.overview import FINISHED_STATES, SHOWN_RESOURCES, Overview, is_v2, overview
@@ -300,9 +301,7 @@ def progress_of(found: Progress | None) -> wire.Progress | None:
         return None
     checkpoint = found.checkpoint
     return wire.Progress(
-        step=found.step,
-        steps=found.steps,
-        epoch=found.epoch,
+        position=position_text(found),
         percentage=found.percentage if found.percentage is not None else _percentage(found),
         ends=found.ends.timestamp() if found.ends else 0,
         loss=found.loss if found.loss is not None and isfinite(found.loss) else None,

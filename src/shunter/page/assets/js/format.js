@@ -61,15 +61,9 @@ export function timesOf(progress, now, isRunning) {
   return parts;
 }
 
-/** `step 1,220 of 3,000`, `step 7 of epoch 2`, `epoch 3`; empty if unknown. @param {import("./wire.js").Progress} progress */
-export function place({ step, steps, epoch }) {
-  if (step === undefined) return epoch === undefined ? "" : `epoch ${epoch}`;
-  return [`step ${count(step)}`, steps && count(steps), epoch !== undefined && `epoch ${epoch}`].filter(Boolean).join(" of ");
-}
-
-/** `41 %` or `step 1,220`, with `timesOf`; empty without progress. @param {import("./wire.js").Progress | undefined} progress @param {number} now @param {boolean} isRunning */
+/** `41 %` or `step 1220`, with `timesOf`; empty without progress. @param {import("./wire.js").Progress | undefined} progress @param {number} now @param {boolean} isRunning */
 export function progressText(progress, now, isRunning) {
   if (!progress) return "";
-  const text = progress.percentage === undefined ? place(progress) : `${progress.percentage} %`;
+  const text = progress.percentage === undefined ? progress.position : `${progress.percentage} %`;
   return [text, ...timesOf(progress, now, isRunning)].filter(Boolean).join("  ");
 }

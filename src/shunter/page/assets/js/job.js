@@ -2,7 +2,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { Actions } from "./actions.js";
 import { Curves } from "./curves.js";
-import { age, bytes, count, dateTime, figure, place, plural, timesOf } from "./format.js";
+import { age, bytes, count, dateTime, figure, plural, timesOf } from "./format.js";
 import { ageOf } from "./job_list.js";
 import { useLive, useTick } from "./live.js";
 import { Log } from "./log.js";
@@ -104,14 +104,14 @@ function showLog() {
 /** The figures under the title. @param {{job: JobDetail, now: number}} props */
 function Head({ job, now }) {
   const progress = job.progress;
-  const at = progress ? place(progress) : "";
+  const position = progress?.position ?? "";
   const source = progress?.source === "log" ? "from its log" : "";
   const times = progress ? timesOf(progress, now, job.state === "Running") : [];
   const fact = (/** @type {any} */ value, /** @type {string} */ text, tone = "") => html`<div><b class=${tone}>${value}</b>${text}</div>`;
   return html`<div class="facts">
     ${fact(job.state, [job.reason !== job.state && job.reason, job.created && (job.finished ? `${age(job.finished - job.created)} in all` : `${age(ageOf(job, now))} old`)].filter(Boolean).join(", "), `state ${job.state}`)}
     ${job.wanted && job.finished ? fact(count(job.wanted), job.wanted === 1 ? "rank" : "ranks") : job.wanted ? fact(`${job.up === undefined ? "?" : count(job.up)} / ${count(job.wanted)}`, job.up === undefined ? "ranks; how many are up is unknown" : "ranks up") : null}
-    ${progress?.percentage !== undefined ? fact(`${progress.percentage} %`, [at, ...times, source].filter(Boolean).join(", ")) : at ? fact(at.split(" ")[1], [at.replace(/ \S+/, ""), ...times, source].filter(Boolean).join(", ")) : null}
+    ${progress?.percentage !== undefined ? fact(`${progress.percentage} %`, [position, ...times, source].filter(Boolean).join(", ")) : position ? fact(position, [...times, source].filter(Boolean).join(", ") || "progress") : null}
     ${progress?.notFinite ? fact(progress.notFinite, "loss", "state Failed") : progress?.loss !== undefined ? fact(figure(progress.loss), "loss") : null}
     ${job.restarts || job.restartLimit !== undefined ? fact(job.restartLimit === undefined ? job.restarts : `${job.restarts ?? 0} of ${job.restartLimit}`, job.restartLimit === undefined && job.restarts === 1 ? "restart" : "restarts") : null}
     ${progress?.checkpointStep !== undefined ? fact(`step ${count(progress.checkpointStep)}`, progress.checkpointSaved ? `checkpoint, ${age(now - progress.checkpointSaved)} ago` : "last checkpoint") : null}

@@ -26,9 +26,7 @@
 
 /**
  * @typedef {object} Progress
- * @property {number} [step]
- * @property {number} [steps]
- * @property {number} [epoch]
+ * @property {string} [position]
  * @property {number} [percentage]
  * @property {number} [ends]
  * @property {number} [loss]
