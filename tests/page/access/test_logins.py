@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from shunter.page.access.guard import Refusal, RefusedError
-from shunter.page.access.logins import ProxiedUser, ProxyRules, bearer_token, proxied_user
+from shunter.kube.http.head import Head
+from shunter.kube.http.request import Request
+from shunter.kube.kubeconfig import Connection
+from shunter.page.access.guard import Refusal, RefusedError, Settings
+from shunter.page.access.logins import ProxiedUser, ProxyRules, TokenLogin, proxied_user
+from shunter.page.access.sessions import Session, Sessions
+from shunter.page.views.view import PageOptions
 
 CERTIFICATE: Mapping[str, Any] = {"subject": ((("commonName", "proxy"),),)}
 SECRET = ProxyRules(secret=b"s3cret", needs_certificate=False, groups_header="X-Groups")
@@ -84,28 +89,85 @@ def test_a_viewer_cannot_name_themselves_or_a_group_of_the_system(headers: Mappi
     assert status({**BY_SECRET, **headers}) == refusal
 
 
-@pytest.mark.parametrize("value", ["Bearer abc.DEF-123_~+/==", "bearer abc.DEF-123_~+/==", "BEARER   abc.DEF-123_~+/=="])
-def test_the_scheme_of_a_token_has_no_case(value: str) -> None:
-    assert bearer_token(value) == "abc.DEF-123_~+/=="
+SETTINGS = Settings(hosts=frozenset({"page"}), cookie="page")
+LOGIN, TOKEN = TokenLogin(Connection(server="https://cluster")), "abc.DEF-123_~+/=="
+
+
+class NoWire:
+    """A connection of which only the headers of its request are read."""
+
+    certificate: Mapping[str, Any] | None = None
+    is_slow = False
+
+    def write(self, text: bytes) -> None:
+        raise AssertionError(text)
+
+    async def drain(self) -> None:
+        raise AssertionError
+
+    def abort(self) -> None:
+        raise AssertionError
+
+    def close_when_answered(self) -> None:
+        raise AssertionError
+
+    def detach(self) -> Any:
+        raise AssertionError
+
+
+async def session_of(authorization: str, sessions: Sessions) -> Session:
+    head = Head(
+        "GET", "/", {"authorization": authorization}, 0, takes_chunks=True, is_last=False, upgrade="", expects_continue=False
+    )
+    return await LOGIN.session(Request(NoWire(), head), sessions, SETTINGS)
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> Sessions:
+    """Every token is accepted, without an API server."""
+
+    async def identify(session: Session) -> str:
+        return session.user
+
+    monkeypatch.setattr(Session, "identify", identify)
+    return Sessions(PageOptions("prod"))
+
+
+@pytest.mark.parametrize("scheme", ["bearer ", "BEARER ", " Bearer "])
+@pytest.mark.parametrize("end", ["", " x"])
+async def test_a_token_is_read_as_the_api_server_reads_it(sessions: Sessions, scheme: str, end: str) -> None:
+    known = await session_of(f"Bearer {TOKEN}", sessions)
+    assert await session_of(f"{scheme}{TOKEN}{end}", sessions) is known
+    assert await session_of(f"{scheme}other{end}", sessions) is not known
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        "",
         "Bearer",
         "Bearer ",
+        "Bearer  abc",
+        "Bearer\tabc",
         "Basic abc",
         "abc",
-        "Bearer a b",
         "Bearer a\r\nX: 1",
         "Bearer a,b",
         "Bearer =",
         "Bearer \u00e9",
-        " Bearer a",
     ],
 )
-def test_what_is_no_bearer_token_is_refused(value: str) -> None:
+async def test_what_is_no_bearer_token_is_refused(sessions: Sessions, value: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        bearer_token(value)
+        await session_of(value, sessions)
     assert refused.value.refusal.status == 401
+
+
+@pytest.mark.parametrize("value", ["", " ", "a b", "a\r\nX: 1", "\u00e9", "Bearer a"])
+async def test_a_form_takes_a_token_alone(sessions: Sessions, value: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        await LOGIN.with_token(value, sessions)
+    assert refused.value.refusal.status == 401
+
+
+async def test_blanks_around_a_token_in_a_form_are_ignored(sessions: Sessions) -> None:
+    assert sessions.find(await LOGIN.with_token(f" {TOKEN}\n", sessions)) is not None

@@ -21,14 +21,13 @@ from typing import Any, NamedTuple, Protocol
 from shunter.api.viewers import is_reserved
 from shunter.kube.credentials import Impersonated, StaticCredentials, bearer
 from shunter.kube.errors import Unauthorized
-from shunter.kube.http.request import Request
+from shunter.kube.http.request import Request, bearer_token
 from shunter.kube.kubeconfig import Connection
 from shunter.page.access.guard import Refusal, RefusedError, Settings, cookie_value, new_session_id
 from shunter.page.access.sessions import Session, Sessions
 
 SECRET_HEADER = "x-shunter-proxy-secret"
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
-_BEARER = re.compile(r"bearer +(.+)", re.IGNORECASE)
 
 
 class Login(Protocol):
@@ -87,7 +86,7 @@ class TokenLogin:
         RefusedError (401) if there is neither."""
         authorization = request.headers.get("authorization", "")
         if authorization:
-            token = bearer_token(authorization)
+            token = valid_token(bearer_token(authorization))
             return await _known(sessions, f"bearer {_digest(token)}", self._session(token, sessions))
         found = sessions.find(cookie_value(request.headers, settings.cookie))
         if found is None:
@@ -97,7 +96,7 @@ class TokenLogin:
 
     async def with_token(self, token: str, sessions: Sessions) -> str:
         """The id of a new session, which can log out. Raises RefusedError (401) if the API server does not accept the token."""
-        session = self._session(bearer_token(f"Bearer {token.strip()}"), sessions)
+        session = self._session(valid_token(token.strip()), sessions)
         session.can_log_out = True  # Logging out deletes the cookie; a token from a proxy would come with the next request.
         await _identify(session)
         return _added(sessions, session)
@@ -180,12 +179,11 @@ def proxied_user(headers: Mapping[str, str], certificate: Mapping[str, Any] | No
     return ProxiedUser(user, groups)
 
 
-def bearer_token(authorization: str) -> str:
-    """The token in the value of Authorization. Raises RefusedError if it is not a bearer token."""
-    found = _BEARER.fullmatch(authorization)
-    if found is None or not _TOKEN.fullmatch(found[1]):
+def valid_token(token: str) -> str:
+    """The token, if it has only the characters of a bearer token. Raises RefusedError (401) otherwise."""
+    if not _TOKEN.fullmatch(token):
         raise RefusedError(Refusal(401, "this is not a bearer token.", url="/login"))
-    return found[1]
+    return token
 
 
 async def _known(sessions: Sessions, key: str, fresh: Session) -> Session:
