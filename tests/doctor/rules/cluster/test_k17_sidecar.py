@@ -88,7 +88,7 @@ def test_an_initializer_that_ended_is_named_without_ranks(first: str) -> None:
     assert (verdict.confidence, verdict.ranks, verdict.pods) == ("certain", (), ("dataset-initializer-0",))
     assert verdict.cause == (
         "container dataset-initializer of pod dataset-initializer-0 has ended, but its pod does not end: container istio-proxy "
-        "still runs"
+        "is still running"
     )
 
 

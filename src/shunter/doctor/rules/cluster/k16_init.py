@@ -58,13 +58,13 @@ def _verdict(case: Case, name: str, ones: list[Init]) -> Verdict:
     namespace = case.overview.namespace
     return Verdict(
         id="K16",
-        title="WAITS FOR ITS INIT CONTAINER",
-        cause=f"{who} {wait} for init container {name}, which has not ended",
+        title="INIT CONTAINER STILL RUNNING",
+        cause=f"{who} {wait} for init container {name}, which is still running",
         confidence="possible",
         ranks=ranks,
         pods=tuple(pods),
         evidence=tuple(excerpt for one in ones for excerpt in _evidence(case, one)),
-        remedy=f"Find out whether it still works: kubectl logs -n {namespace} {pods[0]} -c {name} --timestamps",
+        remedy=f"Check whether it makes progress: kubectl logs -n {namespace} {pods[0]} -c {name} --timestamps",
     )
 
 

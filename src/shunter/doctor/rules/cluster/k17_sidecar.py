@@ -26,10 +26,7 @@ LONG = timedelta(minutes=5)
 """How long ago it must have ended if the other container may end by itself, as one that uploads results."""
 _ENDLESS = re.compile(r"proxy|^(?:kuma-sidecar|daprd|vault-agent)$")
 """Containers that serve until they are stopped, such as istio-proxy."""
-REMEDY = (
-    "End {} when the training ends, or make it a sidecar: an init container with restartPolicy Always, which Kubernetes stops "
-    "with the pod."
-)
+REMEDY = "Stop {} when training ends, or run it as a native sidecar (an init container with restartPolicy: Always)."
 
 
 class Held(NamedTuple):
@@ -84,11 +81,13 @@ def _verdict(case: Case, others: tuple[str, ...], ones: list[Held]) -> Verdict:
     who = rank_list(ranks) if ranks else of_pods
     have, their = ("have", "their") if len(ranks) > 1 else ("has", "its" if len(pods) == 1 else "their")
     ended = "failed" if ones[0].exit_code else "ended"
-    do, run = noun(len(pods), "pod does", "pods do"), noun(len(others), "runs", "run")
-    text = f"{who} {have} {ended}, but {their} {do} not end: {noun(len(others), 'container')} {listed(others)} still {run}"
+    do, are = noun(len(pods), "pod does", "pods do"), noun(len(others), "is", "are")
+    text = (
+        f"{who} {have} {ended}, but {their} {do} not end: {noun(len(others), 'container')} {listed(others)} {are} still running"
+    )
     return Verdict(
         id="K17",
-        title="POD DOES NOT END",
+        title="POD KEPT RUNNING",
         cause=text,
         confidence=_confidence(case, ones),
         ranks=ranks,

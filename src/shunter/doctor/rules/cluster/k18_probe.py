@@ -1,4 +1,4 @@
-"""K18: the node ended a container because its liveness or startup probe failed.
+"""K18: the kubelet stopped a container because its liveness or startup probe failed.
 
 A rank that keeps a CPU busy, or waits for others, may answer no probe: that it was broken is not claimed.
 """
@@ -85,13 +85,13 @@ def _verdict(case: Case, probe: str, container: str, ones: list[Ending]) -> Verd
     return Verdict(
         id="K18",
         title="PROBE FAILED",
-        cause=f"{ranks_text(ones)} {was} ended by the node because the {probe} probe of container {container} failed",
+        cause=f"{ranks_text(ones)} {was} stopped by the kubelet because the {probe} probe of container {container} failed",
         confidence="certain",
         ranks=ranks_of(ones),
         pods=pods_of(ones),
         evidence=tuple(excerpt for one in ones for excerpt in _answers(case, one, probe)),
-        remedy=f"Remove the {probe}Probe, or allow more: timeoutSeconds, failureThreshold, and "
-        f"{'initialDelaySeconds or a startupProbe' if probe == 'liveness' else 'periodSeconds'}. A rank that imports, "
+        remedy=f"Remove the {probe}Probe, or raise timeoutSeconds, failureThreshold and "
+        f"{'initialDelaySeconds, or add a startupProbe' if probe == 'liveness' else 'periodSeconds'}. A rank that imports, "
         "computes or waits may be slow to answer.",
         victims=tuple(rank for rank in case.victims if rank not in ranks_of(ones)),
     )

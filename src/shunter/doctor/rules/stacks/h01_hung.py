@@ -24,7 +24,7 @@ from shunter.doctor.verdicts import Confidence, Excerpt, Verdict
 from shunter.doctor.waiting import BUSY, UNBROKEN, Group, Rank, group, has_ended, may_start, place, progress, writes_at_pace
 from shunter.operator.program_logs.ends import reason
 
-MAY_BE_WELL = "If it evaluates, saves or prepares data there, nothing is wrong: the others wait for that."
+MAY_BE_WELL = "If it evaluates, saves or prepares data there, this is normal: the others wait until it has finished."
 
 
 def judge(case: Case) -> list[Verdict]:
@@ -92,7 +92,7 @@ def verdict(case: Case, id: str, ranks: Group, odd: list[Rank], *, text: str, re
     evidence += [item for rank in odd for item in _raised(case, rank)]
     return Verdict(
         id=id,
-        title="MAY HANG" if confidence == "possible" else "HUNG",
+        title="MAY BE HUNG" if confidence == "possible" else "HUNG",
         cause=text,
         confidence=confidence,
         ranks=tuple(rank.rank for rank in odd),

@@ -63,7 +63,7 @@ def judge(case: Case) -> list[Verdict]:
     return [
         Verdict(
             id="H03",
-            title="HUNG" if retries else "MAY HANG",
+            title="HUNG" if retries else "MAY BE HUNG",
             cause=text,
             confidence="likely" if retries else "possible",
             ranks=tuple(rank.rank for rank in ranks.ranks),
