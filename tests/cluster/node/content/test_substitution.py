@@ -79,3 +79,36 @@ def test_texts(text: str, expected: str) -> None:
 )
 def test_environments(declared: dict[str, str], expected: dict[str, str]) -> None:
     assert substituted_environment(declared, SUBSTITUTION) == expected
+
+
+def alias(name: str, target: str, namespace: str = "ns", **selector: str) -> Service:
+    return Service(
+        metadata=ObjectMeta(name=name, namespace=namespace),
+        spec=ServiceSpec(type="ExternalName", external_name=target, selector=selector),
+    )
+
+
+@pytest.mark.parametrize(
+    ("service", "key"),
+    [
+        pytest.param(alias("db", "mnist-master-0.ns.svc.cluster.local"), "mnist-master-0", id="a Service"),
+        pytest.param(alias("db", "TJ-node-0-0.tj.ns.svc.cluster.local."), "tj-node-0-0.tj", id="a pod of a Service"),
+        pytest.param(alias("db", "bert.ns.svc.cluster.local", role="m"), "bert", id="its selector is not read"),
+        pytest.param(alias("db", "db.example.com"), "", id="a name outside of the cluster"),
+        pytest.param(alias("db", "mnist-master-0"), "", id="no full name"),
+        pytest.param(alias("db", "bert.other.svc.cluster.local"), "", id="one of another namespace"),
+        pytest.param(alias("db", "db.ns.svc.cluster.local", role="m"), "", id="itself"),
+        pytest.param(alias("db", "bert.ns.svc.cluster.local", namespace="other"), "", id="in another namespace"),
+    ],
+)
+def test_an_external_name_is_another_name_for_one_of_the_namespace(service: Service, key: str) -> None:
+    names = directory("ns", [*SERVICES, service], PODS, "tj")
+    full = ("db", "db.ns", "db.ns.svc", "db.ns.svc.cluster.local")
+    assert [names.key(name) for name in full] == [key] * 4
+    assert names.key("host.db") == ""
+
+
+def test_a_chain_of_external_names_is_followed() -> None:
+    chain = [alias("a", "b.ns.svc.cluster.local"), alias("b", "c.other.svc.cluster.local")]
+    chain.append(alias("c", "bert.ns.svc.cluster.local", namespace="other"))
+    assert directory("ns", [*SERVICES, *chain], PODS, "").key("a") == "bert"

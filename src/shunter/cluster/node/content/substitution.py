@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from shunter.api.core import Service
 from shunter.cluster.node.content.mounts import Mount
-from shunter.cluster.node.net.names import CLUSTER_DOMAIN, Endpoint
+from shunter.cluster.node.net.names import CLUSTER_DOMAIN, EXTERNAL_NAME, Endpoint, aliases
 from shunter.cluster.node.runtime.protocol import HostPort
 
 LOOPBACK = "127.0.0.1"
@@ -34,15 +34,18 @@ class Directory(NamedTuple):
     """Service -> key of the pod it stands for."""
     subdomains: frozenset[str]
     """Services whose pods are `HOST.SERVICE`; a pod's own subdomain counts before its Service is seen."""
+    aliases: Mapping[str, str] = {}
+    """Service that is another name (ExternalName) for one of the namespace -> key of the pod that this means."""
 
     def key(self, name: str) -> str:
         """The key of the pod a DNS name means; empty for names that are not the cluster's."""
         parts = name.lower().removesuffix(f".{CLUSTER_DOMAIN}").removesuffix(".svc").split(".")
-        if len(parts) > 1 and parts[-1] == self.namespace and parts[-2] in (*self.services, *self.subdomains):
+        known = (*self.services, *self.subdomains, *self.aliases)
+        if len(parts) > 1 and parts[-1] == self.namespace and parts[-2] in known:
             parts.pop()
         match parts:
             case [service]:
-                return self.services.get(service, "")
+                return self.services.get(service) or self.aliases.get(service, "")
             case [host, service] if service in self.subdomains or service in self.services:
                 return f"{host}.{service}"
         return ""
@@ -61,16 +64,21 @@ class Substitution(NamedTuple):
 
 
 def directory(namespace: str, services: Iterable[Service], endpoints: Iterable[Endpoint], subdomain: str) -> Directory:
-    """The names of one namespace."""
+    """The names of one namespace. A Service of the type ExternalName that stands for a name of another has none."""
+    services = tuple(services)
     pods = [endpoint for endpoint in endpoints if endpoint.namespace == namespace]
     keys = {}
     for service in services:
-        if service.metadata.namespace != namespace or not service.spec.selector:
+        if service.metadata.namespace != namespace or not service.spec.selector or service.spec.type == EXTERNAL_NAME:
             continue
         selected = [pod for pod in pods if all(pod.labels.get(k) == v for k, v in service.spec.selector.items())]
         keys[service.metadata.name] = endpoint_key(selected[0]) if len(selected) == 1 else service.metadata.name
     subdomains = {pod.subdomain for pod in pods if pod.subdomain} | ({subdomain} if subdomain else set())
-    return Directory(namespace, keys, frozenset(subdomains))
+    found = Directory(namespace, keys, frozenset(subdomains))
+    own = f".{namespace}.svc.{CLUSTER_DOMAIN}"
+    targets = {name.removesuffix(own): target for name, target in aliases(services).items() if name.endswith(own)}
+    meant = {name: found.key(target) for name, target in targets.items() if target.endswith(own)}
+    return found._replace(aliases={name: key for name, key in meant.items() if key})
 
 
 def endpoint_key(endpoint: Endpoint) -> str:

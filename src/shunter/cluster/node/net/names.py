@@ -67,7 +67,7 @@ def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapp
                     addresses.setdefault(name, []).append(endpoint.address)
             else:
                 expected.update(names)
-    for name, target in _aliases(services).items():
+    for name, target in aliases(services).items():
         if target in addresses:
             addresses[name] = addresses[target]
         elif target in expected:
@@ -79,8 +79,8 @@ def zone(services: Iterable[Service], endpoints: Iterable[Endpoint], fixed: Mapp
     )
 
 
-def _aliases(services: Sequence[Service]) -> dict[str, str]:
-    """What each Service of the type ExternalName stands for in the end."""
+def aliases(services: Iterable[Service]) -> dict[str, str]:
+    """The name that each Service of the type ExternalName stands for in the end, by its own; both are full names."""
     named = {
         service_name(service.metadata.name, service.metadata.namespace): service.spec.external_name.lower().removesuffix(".")
         for service in services
