@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from shunter.api.core import variables_of
 from shunter.api.formats.counts import joined, noun
+from shunter.api.late_patterns import late_pattern
 from shunter.api.meta import Json
 from shunter.api.scheduling.pod_requests import gpus_of
 from shunter.api.trainer.runtime import LAUNCHER
@@ -22,6 +23,10 @@ NPROC_VARIABLE = "PET_NPROC_PER_NODE"
 NO_RANKS = (LAUNCHER, "ps", "evaluator")
 """Roles of pods without ranks: launchers that start ranks in other pods (mpirun), and tasks of TensorFlow that take part in no
 collective and never end by themselves."""
+_OF_OTHER_LAUNCHER = late_pattern(
+    r"(?:\btune run|\bpaddle\.distributed\.(?:launch|run)|\bcolossalai run)\b[^;&|]{0,2000}?\s--nproc[-_]per[-_]node[\s=]+(\d+)\b"
+)
+"""The option of torchrun in launchers that are read no further: torchtune's, Paddle's and ColossalAI's."""
 GPU_WORDS = ("auto", "gpu", "xpu")
 """For which torchrun counts devices (torch.distributed.run)."""
 
@@ -141,7 +146,8 @@ def processes(pod: Json) -> int:
     elif launcher := started.get("deepspeed"):
         number = launcher.number("num-gpus") or gpus
     else:
-        number = 1
+        found = None if started else _OF_OTHER_LAUNCHER.search(" ".join(map(str, words)).replace("\\\n", " "))
+        number = int(found[1]) if found else 1
     return max(1, number)
 
 
