@@ -122,6 +122,28 @@ WRONG = {
         2,
         "python -m torch.distributed.run starts a program, which shunter run does itself.\n       Name the program alone:",
     ),
+    "a launcher that starts an interpreter": (
+        ("run", "mpirun", "-np", "2", "python", "-u", "train.py", "a"),
+        2,
+        "mpirun starts a program, which shunter run does itself.\n       Name the program alone: shunter run train.py -- a;",
+    ),
+    "a launcher that starts a launcher": (
+        ("run", "mpirun", "python", "-m", "torch.distributed.run", "-m", "pkg.train"),
+        2,
+        "Name the program alone: shunter run -m pkg.train;",
+    ),
+    "a launcher that starts no Python program": (("run", "mpirun", "-np", "2", "./solve"), 2, "alone: shunter run train.py;"),
+    "an interpreter of a script that has another name": (("run", "python", "train"), 2, "alone: shunter run train.py;"),
+    "a launcher after an option": (
+        ("run", "--nodes", "2", "torchrun", "train.py"),
+        2,
+        "torchrun starts a program, which shunter run does itself.\n       Name the program alone: shunter run --nodes 2 ",
+    ),
+    "a launcher with its options after an option": (
+        ("run", "-n", "x", "--nodes=2", "torchrun", "--nproc-per-node", "2", "train.py", "--lr", "1"),
+        2,
+        "Name the program alone: shunter run -n x --nodes=2 train.py -- --lr 1;",
+    ),
     "a launcher alone": (("run", "deepspeed"), 2, "Name the program alone: shunter run train.py;"),
     "an option that is none, beside a manifest": (("run", "binary", "--steps", "3"), 2, "no option --steps.\n       See them: "),
     "an option that is none, of another command": (("delete", "j", "--xyz"), 2, "no option --xyz.\n       See them: "),

@@ -23,13 +23,23 @@ class RunCommand(Command):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Stores the arguments after `--`, if any, in `ctx.meta[PROGRAM_ARGUMENTS]`. Raises InputError for a command that starts
         a program, such as `torchrun train.py`."""
-        if args and not ctx.resilient_parsing and not args[0].startswith("-") and not is_program(args[0]):
-            require_no_launcher(args)
+        place = None if ctx.resilient_parsing else self._first_argument(ctx, args)
+        if place is not None and not is_program(args[place]):
+            require_no_launcher(args[:place], args[place:])
         if "--" in args:
             at = args.index("--")
             ctx.meta[PROGRAM_ARGUMENTS] = args[at + 1 :]
             args = args[:at]
         return super().parse_args(ctx, args)
+
+    def _first_argument(self, ctx: Any, args: Sequence[str]) -> int | None:
+        """The place of the first word before `--` that is neither an option nor the value of one; None without such a word."""
+        options = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "option"]
+        with_value = {name for option in options if not getattr(option, "is_flag", False) for name in option.opts}
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] != "--":
+            place += 2 if args[place] in with_value else 1
+        return place if place < len(args) and args[place] != "--" else None
 
     def missing_option(self, ctx: Any, missing: str, words: list[str]) -> InputError:
         """The error for a missing option, as for any command; if a program was named, the remedy also says how to pass the option
@@ -42,25 +52,28 @@ class RunCommand(Command):
         return InputError(error.message, f"{meant}{own}")
 
 
-def require_no_launcher(words: Sequence[str]) -> None:
-    """InputError if the words are a command of an interpreter or launcher, such as `torchrun --nproc-per-node 2 train.py`; it
-    says how `run` starts the same program."""
+def require_no_launcher(options: Sequence[str], words: Sequence[str]) -> None:
+    """InputError if the words after the options of `run` are a command of an interpreter or launcher, such as `torchrun
+    --nproc-per-node 2 train.py` or `mpirun -np 2 python train.py`; it says how `run` starts the same program."""
     from shunter.jobs.commands.arguments import Argument, SourceRange
     from shunter.jobs.commands.launchers import started, starts_programs
 
     if not starts_programs(words[0]) or os.path.isdir(words[0]):
         return
     found = started([Argument(word, SourceRange()) for word in words])
-    launcher, command = words[0], "shunter run train.py"
-    if found is not None and found.kind in ("script", "module") and found.name:
+    launcher, named = words[0], ["train.py"]
+    if found is not None and found.name:
         launcher = words[0] if found.launcher == "python" else " ".join(word.value for word in found.head)
+    while found is not None and found.kind == "script" and starts_programs(found.name):
+        found = started(found.program)
+    if found is not None and (found.kind == "module" or is_program(found.name)):
         name, *own = [word.value for word in found.program]
         own = own[1:] if own[:1] == ["--"] else own
-        named = ["-m", name] if found.kind == "module" else [name]
-        command = shlex.join(["shunter", "run", *named, *(["--", *own] if own else [])])
+        named = [*(["-m"] if found.kind == "module" else []), name, *(["--", *own] if own else [])]
     raise InputError(
         f"{launcher} starts a program, which shunter run does itself.",
-        f"Name the program alone: {command}; --nodes and --procs set the number of processes.",
+        f"Name the program alone: {shlex.join(['shunter', 'run', *options, *named])}; "
+        "--nodes and --procs set the number of processes.",
     )
 
 
