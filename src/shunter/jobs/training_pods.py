@@ -48,8 +48,8 @@ def training_end(pod: Json) -> Json:
     return (status.get("state") or {}).get("terminated") or {}
 
 
-def is_noise(status: Json) -> bool:
-    """Whether the log of a container, by its status, says nothing about the training: the operator added it, and it did not fail
-    when it ended last."""
+def is_added_without_failure(status: Json) -> bool:
+    """Whether a container, by its status, is one that the operator added and that did not fail when it ended last: its log says
+    nothing about the training."""
     ended = (status.get("state") or {}).get("terminated") or (status.get("lastState") or {}).get("terminated") or {}
     return status["name"] in ADDED_CONTAINERS and not ended.get("exitCode")

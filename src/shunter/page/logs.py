@@ -22,7 +22,7 @@ from shunter.cancelling import cancelled
 from shunter.jobs.following.log_prefix import log_prefix
 from shunter.jobs.logs.visible_text import LONGEST, visible
 from shunter.jobs.lookup import pods_of
-from shunter.jobs.training_pods import is_noise
+from shunter.jobs.training_pods import is_added_without_failure
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, followed_lines, log_lines
@@ -140,7 +140,7 @@ class _Runs:
         for one in container_statuses(pod):
             state, name, restarts = one.get("state") or {}, one["name"], int(one.get("restartCount", 0))
             has_run, runs = "terminated" in (one.get("lastState") or {}), "running" in state or "terminated" in state
-            if is_noise(one) or not (has_run or runs) or (self._chosen and self._rank(pod) not in self._chosen):
+            if is_added_without_failure(one) or not (has_run or runs) or (self._chosen and self._rank(pod) not in self._chosen):
                 continue
             source = Source(self._rank(pod), log_prefix(self._place_of[pod["metadata"]["uid"]], name)[1:-1])
             if has_run:

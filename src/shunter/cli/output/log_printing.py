@@ -15,7 +15,7 @@ from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.lookup import find, pods_of
 from shunter.jobs.rank_states import rank_states
-from shunter.jobs.training_pods import created_at, is_noise
+from shunter.jobs.training_pods import created_at, is_added_without_failure
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, log_lines
@@ -56,7 +56,7 @@ async def _print_pods(client: Client, members: Members, pods: Sequence[Json], pa
     has_lines, unread = False, []
     for pod in sorted(pods, key=lambda pod: (members.of(pod).rank or 0, created_at(pod))):
         for container in container_statuses(pod):
-            if is_noise(container):
+            if is_added_without_failure(container):
                 continue
             try:
                 async for line in log_lines(client, pod, container["name"], part):

@@ -21,7 +21,7 @@ from shunter.jobs.following.obstacle import Obstacle
 from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.pods_up import PodUp, pod_up, requested_ranks, up_of, up_text
 from shunter.jobs.timeline import without_names
-from shunter.jobs.training_pods import ADDED_CONTAINERS, is_noise
+from shunter.jobs.training_pods import ADDED_CONTAINERS, is_added_without_failure
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, ConnectionProblem
 from shunter.kube.pods.log_reading import WHOLE, LogPart, followed_lines
@@ -363,7 +363,8 @@ def started_containers(pod: Json, *, ever: bool = False) -> Iterator[Json]:
     `ever` also of those that wait to be restarted, and of none that the operator adds."""
     for container in container_statuses(pod):
         states = {*container.get("state", {}), *(container.get("lastState", {}) if ever else ())}
-        if states & {"running", "terminated"} and not (container["name"] in ADDED_CONTAINERS if ever else is_noise(container)):
+        is_left_out = container["name"] in ADDED_CONTAINERS if ever else is_added_without_failure(container)
+        if states & {"running", "terminated"} and not is_left_out:
             yield container
 
 

@@ -152,8 +152,8 @@ def _plan(observed: Observed, now: datetime) -> Plan:
 
 
 def _leaving(observed: Observed, now: datetime) -> Plan:
-    """A job that is being deleted, as long as a finalizer holds it: its status is kept up to date, as what holds it may wait for
-    its end, and its pods can be stopped. Nothing is created, and it is not resumed."""
+    """The plan for a job that is being deleted and that a finalizer holds: its present status, as what holds it may wait for its
+    end, and the suspension or deletion of its JobSet if it is due. Nothing is created, and it is not resumed."""
     job = observed.job
     obstacle = condition_of(job.status.conditions, CREATED)
     status, remaining = _status(observed, obstacle, now, keeps_suspension=not job.spec.suspend)

@@ -8,6 +8,7 @@ from shunter.api.formats.digits import whole_number
 from shunter.operator.training.job import AnyJob
 
 PREFIX = "training.kubeflow.org/"
+"""The prefix of the label keys below, and of upstream's other labels and annotations of v1 jobs."""
 OPERATOR_NAME = "training.kubeflow.org/operator-name"
 JOB_NAME = "training.kubeflow.org/job-name"
 REPLICA_TYPE = "training.kubeflow.org/replica-type"
