@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from player.outcomes import Outcome, Place, Recorded, Verdict, outcome, played_on, recorded
 
 ABOUT = {
-    "admission-v1": "what Training Operator v1.9 refuses, defaults and lets change",
+    "admission-v1": "what Training Operator v1.9 rejects, defaults and lets change",
     "admission-v2": "the same of Trainer v2.3",
     "v1": "six kinds to pods, services, ConfigMaps, RBAC, HPA; life cycles, restarts, clean-up",
     "v1-coscheduling": "gang scheduling of v1 with scheduler-plugins",

@@ -353,7 +353,7 @@ class Frozen(Namespaces):
     def __init__(self) -> None:
         self.begun = 0
         self.answer = asyncio.Event()
-        self.readings = (Reading("logs", self.read, 0.1, source="the nodes of its pods"),)
+        self.readings = (Reading("logs", self.read, 0.1, no_answer="the nodes of its pods do not respond"),)
 
     async def read(self, client: Client, observed: Observed) -> str:
         self.begun += 1
@@ -379,7 +379,7 @@ def test_a_reading_that_no_node_answers_is_said_to_be_old_until_it_is_made(
         page.stream("/api/live?view=names", page.cookie()) as stream,
     ):
         told = next(data for name, data in stream if name == "gone")
-        assert (told["why"], told["isAway"]) == ("logs: no answer from the nodes of its pods", False)
+        assert (told["why"], told["isAway"]) == ("logs: the nodes of its pods do not respond", False)
         if longest < 1:
             eventually(lambda: view.begun > 1)
         page.run(lambda: release(view))

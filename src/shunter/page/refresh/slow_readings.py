@@ -23,10 +23,10 @@ async def answered(reading: Reading, client: Client, observed: Observed, on_slow
     try:
         done, _ = await asyncio.wait({making}, timeout=SLOW_SECONDS)
         if not done:
-            on_slow(f"{reading.name}: no answer from {reading.source}")
+            on_slow(f"{reading.name}: {reading.no_answer}")
             done, _ = await asyncio.wait({making}, timeout=LONGEST_SECONDS - SLOW_SECONDS)
         if not done:
-            raise ServerProblem(Status(code=504, message=f"no answer from {reading.source}"))
+            raise ServerProblem(Status(code=504, message=reading.no_answer))
         return making.result()
     finally:
         await cancelled([making])

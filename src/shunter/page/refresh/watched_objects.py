@@ -63,7 +63,7 @@ class WatchedObjects:
                 log.exception("%s %s is left out of the page", watch.resource.kind, name)
                 self.malformed[metadata["uid"]] = Hidden(
                     what=f"{watch.resource.kind} {name}",
-                    consequence="It could not be shown: this version of shunter expects another format.",
+                    consequence="It could not be shown: this version of Shunter does not support its format.",
                     role="",
                     is_subject=watch.is_subject,
                 )

@@ -103,7 +103,7 @@ class JobView:
         self.readings = (
             Reading("diagnosis", self._diagnosed, DIAGNOSIS_SECONDS, settle=SETTLE_SECONDS),
             Reading("usage", self._used, USAGE_SECONDS, (POD_METRICS,), "CPU and memory usage of its ranks is not shown."),
-            Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), _NO_LOGS, source="the nodes of its pods"),
+            Reading("logs", self._logged, LOG_SECONDS, (POD_LOGS,), _NO_LOGS, no_answer="the nodes of its pods do not respond"),
             Reading("checkpoints", self._saved, CHECKPOINT_SECONDS),
             Reading("verbs", self._verbs, VERBS_SECONDS),
         )

@@ -142,8 +142,8 @@ class Reading(NamedTuple):
     """It is read again so many seconds after a change of a watched object; None: changes do not matter."""
     is_of_all: bool = False
     """As in `Watch`."""
-    source: str = "the cluster"
-    """Who answers it, for the message that nobody does."""
+    no_answer: str = "the cluster does not respond"
+    """What is said if it gets no answer."""
 
 
 class View(Protocol):

@@ -21,7 +21,7 @@ export function Curves({ series, wanted, isUnread }) {
   return html`<section class="panel" aria-labelledby="curve"><header><h2 id="curve">${names.length ? "Curve of" : "Curves"}</h2>
       ${names.length ? html`<select value=${name} aria-label="Metric" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>${names.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select><span class="faint">${source}${isPart ? `; ${count(shown.length)} of ${plural(wanted, "rank")}` : ""}</span>` : null}
       ${known.length > 1 ? html`<button class="push" aria-pressed=${isOfAll} onClick=${() => setOfAll(!isOfAll)}>All ranks</button>` : null}</header>
-    ${shown.length ? html`<${Plot} key=${`${name} ${isOfAll}`} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} />${gaps(shown).map((text) => html`<p class="gap" key=${text}>${text}</p>`)}<${Values} series=${shown} xs=${xs} />` : html`<p class="faint">${isUnread ? "No metrics: none reported, and the logs could not be read." : "No metrics yet: none reported, and none in the log."}</p>`}</section>`;
+    ${shown.length ? html`<${Plot} key=${`${name} ${isOfAll}`} curves=${curves} xs=${xs} unit=${unit} label=${described(shown)} />${gaps(shown).map((text) => html`<p class="gap" key=${text}>${text}</p>`)}<${Values} series=${shown} xs=${xs} />` : html`<p class="faint">${isUnread ? "No metrics were reported, and logs could not be read." : "No metrics yet: none reported, and none in the log."}</p>`}</section>`;
 }
 
 /** Sentences about values that the picture cannot show: NaN and infinite ones. @param {SeriesRow[]} series */

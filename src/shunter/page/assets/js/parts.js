@@ -127,7 +127,7 @@ const NOT_ALL = "Not everything could be read.";
 
 /** @param {import("./live.js").Live} live */
 function staleTitle(live) {
-  if (live.state === "refused") return "The server rejected this.";
+  if (live.state === "refused") return "The server rejected the request.";
   if (live.state === "ended" || live.state === "queued") return "This is not current.";
   if (live.broken.size && (live.state === "open" || !live.lost)) return live.isAway ? "The cluster does not answer." : NOT_ALL;
   return live.state === "open" ? "Waiting for the server of this page." : "No connection to the server of this page.";
@@ -175,6 +175,6 @@ export function Pending({ live, what }) {
 /** @param {{refusal: import("./streams.js").Refusal, what: string}} props */
 export function Refused({ refusal, what }) {
   const titles = /** @type {Record<number, string>} */ ({ 403: `You may not read ${what}`, 404: `There is no such ${what}` });
-  return html`<div class="empty" role="alert"><h2>${titles[refusal.status] ?? "The server rejected this"}</h2><p>${refusal.message}</p>
+  return html`<div class="empty" role="alert"><h2>${titles[refusal.status] ?? "The server rejected the request"}</h2><p>${refusal.message}</p>
     ${refusal.remedy ? html`<${Remedy} text=${refusal.remedy} />` : null}<p><a href="/jobs">All jobs</a></p></div>`;
 }
