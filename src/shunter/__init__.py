@@ -6,6 +6,7 @@ __main__.py        the entry point of the command
 errors.py          the errors that a user may see, and their exit codes
 missing_file.py    a file that the user names and that is not there
 did_you_mean.py    "Did you mean ...?" for a word that is not known
+file_locks.py      files that a process locks for as long as it lives
 disk.py            what must be on disk before the next step: files replaced whole, and synced
 lazy_names.py      names of a package that are imported when they are first asked for
 argument_types.py  arguments from Python, held to their annotations

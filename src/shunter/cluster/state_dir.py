@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from shunter.cluster.disk_space import FULL
 from shunter.errors import EnvironmentProblem
+from shunter.file_locks import is_held
 
 
 class Record(msgspec.Struct, kw_only=True):
@@ -164,15 +164,6 @@ class StateDir(NamedTuple):
         with self.explained(), contextlib.suppress(FileNotFoundError, NotADirectoryError), open(self.lock, "rb") as handle:
             return is_held(handle)
         return False
-
-
-def is_held(handle: BinaryIO) -> bool:
-    """Whether a process has locked the file; the kernel drops its lock however it ends."""
-    try:  # shared, so that two who look at the same time do not take each other for it
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return False
 
 
 def which(error: OSError) -> str:

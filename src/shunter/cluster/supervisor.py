@@ -1,4 +1,5 @@
-"""Keeps the three processes of an embedded cluster alive. Run by path with `python -I -S`: standard library only, about 10 MB.
+"""Keeps the three processes of an embedded cluster alive. Run by path with `python -I -S`: the standard library and
+file_locks.py only, about 10 MB.
 
     supervisor.py STATE_DIR < STATE_DIR/start.lock
 
@@ -13,7 +14,6 @@ are stopped too, and nothing is written there. When the supervisor itself is kil
 
 import contextlib
 import ctypes
-import fcntl
 import functools
 import json
 import os
@@ -22,6 +22,11 @@ import subprocess
 import sys
 import time
 from typing import Any
+
+if __name__ == "__main__":  # run by path, the package is not on the way
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+from shunter.file_locks import take
 
 PR_SET_PDEATHSIG = 1
 STOP_SECONDS = 15.0
@@ -37,22 +42,10 @@ RECORD_RETRY_SECONDS = 1.0
 def main(state_dir: str) -> int:
     """The exit status: 1 when another supervisor has the lock, else 0 once this one was stopped or the directory is gone."""
     with open(os.path.join(state_dir, "lock"), "ab") as lock:
-        if not take(lock.fileno()):
+        if not take(lock):
             print(f"another supervisor runs on {state_dir}", file=sys.stderr)
             return 1
         return supervise(state_dir, lock.fileno())
-
-
-def take(lock: int) -> bool:
-    """Takes the lock for as long as this process lives. Tries for a second: `status` holds it for an instant while it looks."""
-    for _ in range(50):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.02)
-        else:
-            return True
-    return False
 
 
 def is_of(lock: int, state_dir: str) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from shunter.file_locks import is_held
 from shunter.page.access.guard import new_code
 
 
@@ -59,8 +60,5 @@ def recorded(path: Path, record: PageRecord) -> Iterator[None]:
 def page_record(path: Path) -> PageRecord | None:
     """The record of a page that is served now; None if there is none. The kernel releases the lock however its process ends."""
     with contextlib.suppress(OSError, msgspec.DecodeError), open(path, "rb") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return msgspec.json.decode(handle.read(), type=PageRecord)
+        return msgspec.json.decode(handle.read(), type=PageRecord) if is_held(handle) else None
     return None

@@ -33,9 +33,9 @@ from shunter.cluster.node.resources import claimed, machine_capacity
 from shunter.cluster.node.runtime.protocol import HostPort, Level
 from shunter.cluster.node.server.access import KubeletAccess, ReviewGuard
 from shunter.cluster.node.teardown import teardown
-from shunter.cluster.state_dir import is_held, user_state
-from shunter.cluster.supervisor import take
+from shunter.cluster.state_dir import user_state
 from shunter.errors import EnvironmentProblem, InputError
+from shunter.file_locks import is_held, take
 from shunter.kube import kubeconfig
 from shunter.kube.client import Client, connect
 from shunter.kube.controllers.manager import Manager
@@ -275,7 +275,7 @@ def alone(state_dir: Path) -> Iterator[None]:
             f"state directory {state_dir}: {error.strerror}.", "Choose one you can write with --state-dir."
         ) from error
     with handle:
-        if not take(handle.fileno()):
+        if not take(handle):
             raise EnvironmentProblem(f"Another process runs a node in {state_dir}.", "Choose another with --state-dir.")
         try:
             handle.truncate(0)
