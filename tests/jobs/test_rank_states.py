@@ -7,12 +7,32 @@ from typing import Any
 import pytest
 
 from job_evidence import ago, failed, running, succeeded, unplaced, v1_job, v1_pod, v2_job, v2_pod, waiting
-from shunter.jobs.rank_states import RankState, rank_states
+from shunter.jobs.rank_states import RankState, rank_states, unknown_rank
 
 Json = dict[str, Any]
 KILLED: Json = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": ago(30)}}
 FAILED: Json = {"conditions": [{"type": "Failed", "status": "True"}]}
 SUCCEEDED: Json = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "text"),
+    [
+        ({"Worker": 0}, "job 'j' has no rank 0, as it has no ranks: spec.pytorchReplicaSpecs.Worker.replicas is 0."),
+        ({"Master": 1, "Worker": 0}, "job 'j' has no rank 1: its ranks are 0 to 0."),
+    ],
+)
+def test_a_rank_that_a_job_does_not_have_is_refused_with_those_that_it_has(replicas: dict[str, int], text: str) -> None:
+    """Of a job without pods they were `0 to -1`."""
+    specs = {role: {"replicas": number} for role, number in replicas.items()}
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "j"},
+        "spec": {"pytorchReplicaSpecs": specs},
+    }
+    number = len(rank_states(job, []))
+    assert unknown_rank(job, number, number).message == text
 
 
 def container(state: Json, restarts: int = 0, last: Json | None = None, phase: str = "Running") -> Json:

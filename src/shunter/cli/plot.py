@@ -20,6 +20,7 @@ from shunter.jobs.job_view import JobView, JobViewReader
 from shunter.jobs.logs.metrics import metric_pattern
 from shunter.jobs.lookup import find
 from shunter.jobs.plot import plotted
+from shunter.jobs.rank_states import unknown_rank
 from shunter.kube.client import Client
 from shunter.operator.overview import Overview
 
@@ -77,7 +78,7 @@ async def _viewed(client: Client, name: str, namespace: str, metric: str, rank: 
         _, job = await find(client, name, namespace, on_refusal=say)
         view = await JobViewReader(client, extra=extra).read(job, None if rank is None else [rank])
     if rank is not None and rank not in {one.rank for one in view.states}:
-        raise InputError(f"job {job['metadata']['name']!r} has no rank {rank}: its ranks are 0 to {len(view.states) - 1}.")
+        raise unknown_rank(job, rank, len(view.states))
     return view
 
 

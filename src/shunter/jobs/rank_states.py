@@ -7,12 +7,13 @@ from typing import Literal
 
 from shunter.api.meta import Json, Struct
 from shunter.api.rank_failures import RankFailure
+from shunter.errors import InputError
 from shunter.jobs.description import phase
 from shunter.jobs.failure_record import failure_record, last_to_fail
 from shunter.jobs.pods_up import requested_ranks
 from shunter.jobs.training_pods import created_at, pods_by_rank
 from shunter.operator.diagnosis import faults, unschedulable
-from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state
+from shunter.operator.overview import FINISHED_STATES, is_suspended, job_state, replica_fields
 from shunter.operator.pod_places import Members, first_ranks, place, recorded_rank
 from shunter.operator.rank_failures import fault
 
@@ -48,6 +49,15 @@ def rank_states(job: Json, pods: Sequence[Json], jobset: Json | None = None) -> 
     states, number = RankStates(job, first, replaced), requested_ranks(job, jobset)
     count = max(1 if number is None else number, *(rank + 1 for rank in by_rank), 0)
     return [states.of(rank, by_rank.get(rank)) for rank in range(count)]
+
+
+def unknown_rank(job: Json, rank: int, number: int) -> InputError:
+    """The error for a rank that a job with this number of ranks does not have."""
+    unknown = f"job {job['metadata']['name']!r} has no rank {rank}"
+    if number:
+        return InputError(f"{unknown}: its ranks are 0 to {number - 1}.")
+    zero = [f"{path} is 0" for path, replicas in replica_fields(job) if replicas == 0]
+    return InputError(f"{unknown}, as it has no ranks{': ' if zero else ''}{', '.join(zero)}.")
 
 
 def replaced_pods(ranked: Iterable[tuple[int | None, Json]]) -> dict[int, set[str]]:

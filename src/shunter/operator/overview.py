@@ -183,6 +183,18 @@ def replica_specs(job: Json) -> Json:
     return {}
 
 
+def replica_fields(job: Json) -> list[tuple[str, int]]:
+    """The fields of a v1 job that say how many pods its roles have, such as `spec.tfReplicaSpecs.PS.replicas`, with their values
+    or defaults; none of other jobs."""
+    return [
+        (f"spec.{field}.{role}.replicas", _replicas(job, role, spec))
+        for field, value in job.get("spec", {}).items()
+        if field.endswith("ReplicaSpecs") and isinstance(value, dict)
+        for role, spec in value.items()
+        if isinstance(spec, dict)
+    ]
+
+
 def _replicas(job: Json, role: str, spec: Json) -> int:
     """The pods of one role, with the kind's default."""
     return int(spec.get("replicas", default_replicas(job["kind"], role)))

@@ -14,7 +14,7 @@ from shunter.jobs.following.follower import JobFollower
 from shunter.jobs.following.pipe_display import Display
 from shunter.jobs.jobsets import jobsets_of_all
 from shunter.jobs.lookup import find, pods_of
-from shunter.jobs.rank_states import rank_states
+from shunter.jobs.rank_states import rank_states, unknown_rank
 from shunter.jobs.training_pods import created_at, is_added_without_failure
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, NotFound
@@ -46,9 +46,9 @@ async def print_logs(client: Client, name: str, namespace: str, rank: int | None
 
 async def _refuse_unknown_rank(client: Client, job: Json, pods: Sequence[Json], rank: int) -> None:
     jobset = (await jobsets_of_all(client, [job], job["metadata"]["namespace"])).get(job["metadata"]["uid"])
-    last = len(rank_states(job, pods, jobset)) - 1
-    if not 0 <= rank <= last:
-        raise InputError(f"job {job['metadata']['name']!r} has no rank {rank}: its ranks are 0 to {last}.")
+    number = len(rank_states(job, pods, jobset))
+    if not 0 <= rank < number:
+        raise unknown_rank(job, rank, number)
 
 
 async def _print_pods(client: Client, members: Members, pods: Sequence[Json], part: LogPart, screen: Display) -> bool:
