@@ -95,3 +95,11 @@ def test_a_credential_is_not_shown_even_where_the_text_is_cut_within_it() -> Non
         if one.topic.id == "HOST009"
     ]
     assert "s3cr3t" not in message
+
+
+@pytest.mark.parametrize("secret", ["pw19-$(PET_NNODES)-x", "pw19-23456", "pw19-29500"])
+def test_the_value_of_a_variable_that_holds_a_secret_is_not_shown(secret: str) -> None:
+    env = [{"name": "DB_PASSWORD", "value": secret}]
+    messages = [one.message for one in converted(["python", "train.py"], env=env).findings]
+    assert [message for message in messages if message.startswith("DB_PASSWORD")]
+    assert not [message for message in messages if "pw19" in message]

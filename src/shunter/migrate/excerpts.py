@@ -3,7 +3,8 @@ the job."""
 
 from __future__ import annotations
 
-from shunter.api.secrets.masking import masked
+from shunter.api.secrets.masking import HIDDEN, masked
+from shunter.api.secrets.names import is_credential
 
 LINE = 90
 """Characters of a line or a command."""
@@ -17,6 +18,11 @@ def excerpt(text: str, longest: int = LINE) -> str:
     """The text without credentials, or its beginning where it is longer."""
     text = masked(text, ())  # before it is cut: half of one would not be recognized
     return text if len(text) <= longest else f"{text[:longest]} ..."
+
+
+def variable_excerpt(name: str, value: str) -> str:
+    """The value of a variable as `excerpt` shows it, and nothing of it where the name says that it is a credential."""
+    return HIDDEN if is_credential(name, value) else excerpt(value)
 
 
 def command_excerpt(text: str) -> str:

@@ -52,3 +52,18 @@ def test_diff_shows_no_credentials(form: list[str]) -> None:
     done = migrate("diff", "-f", "-", *form, given=given)
     assert "HOST009" in done.stdout
     assert not [secret for secret in ("pw19", "tiny1", "hf_abc", "abcdef123") if secret in done.stdout + done.stderr]
+
+
+@pytest.mark.parametrize("form", [[], ["--full"], ["-o", "json"]], ids=["differences", "all", "json"])
+def test_diff_shows_no_credentials_with_references_in_them(form: list[str], tmp_path: Path) -> None:
+    env = (
+        "env: [{name: WHO, value: me}, {name: DB_PASSWORD, value: pw19-$(PET_NNODES)-x}, {name: HF_TOKEN, value: pw19-$(WHO)},"
+        " {name: USER_SECRET, value: $(WHO)-$(PET_NODE_RANK)}]"
+    )
+    command = 'command: [python, train.py, "--db=$(DB_PASSWORD)"]'
+    (tmp_path / "naive.yaml").write_text(NAIVE)
+    given = JOB.replace("command: [python, train.py]", f"{command}\n            {env}")
+    for options in ([], ["--against", "naive.yaml"]):
+        done = migrate("diff", "-f", "-", *options, *form, given=given, folder=tmp_path)
+        assert "DB_PASSWORD" in done.stdout
+        assert not [secret for secret in ("pw19", "'me-", '"me-') if secret in done.stdout + done.stderr]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
+from shunter.api.secrets.masking import credentials, masked_values
 from shunter.migrate.conversion.ledger import Row
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.excerpts import excerpt
@@ -23,8 +24,9 @@ def faults(conversion: Conversion) -> Iterator[tuple[Row, str]]:
         if present is MISSING and given not in ({}, [], None, ""):
             yield row, "is missing there"
         elif present is not MISSING and present != given:
-            yield row, f"is {_shown(present)} there and {_shown(given)} in v1"
+            secrets = credentials([conversion.source.value, manifest])
+            yield row, f"is {_shown(present, secrets)} there and {_shown(given, secrets)} in v1"
 
 
-def _shown(value: Any) -> str:
-    return excerpt(repr(value))
+def _shown(value: Any, secrets: Collection[str]) -> str:
+    return excerpt(repr(masked_values(value, secrets)))

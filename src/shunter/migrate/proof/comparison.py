@@ -16,6 +16,7 @@ from typing import Any
 from shunter.api.formats.counts import count
 from shunter.api.meta import Json
 from shunter.api.secrets.masking import credentials, masked_value
+from shunter.api.secrets.names import is_credential
 from shunter.errors import InputError
 from shunter.migrate.conversion.one_job import Conversion
 from shunter.migrate.conversion.source.objects import SourceObject
@@ -159,17 +160,32 @@ def _with_mark(value: Any, replica: Replica, mark: str) -> Any:
     return value
 
 
+def secrets_of(source: SourceObject, both: Matched | None) -> set[str]:
+    """The values of both sides that must not be shown: those of the objects, and what variables of such names are in the pods,
+    where references in them have been replaced."""
+    if both is None:
+        return credentials(source.value)
+    named = {
+        (place[-1], value)
+        for pair in both.facts
+        for facts in pair
+        for place, value in facts.items()
+        if len(place) == 4 and place[2] == "env" and isinstance(value, str)
+    }
+    pods = (side.pod for pair in both.pairs for side in (pair.v1, pair.v2) if side is not None)
+    return credentials([source.value, *pods]) | {value for name, value in named if is_credential(name, value)}
+
+
 def _of_pods(source: SourceObject, both: Matched, differences: tuple[Difference, ...], report: _Reporter) -> Iterator[Finding]:
     """One finding for all pods of a role that differ in the same place. More people read findings than may read the job."""
     reported = (one for one in differences if one.verdict == "unexplained" or one.reason == GENERATED_NAME.id)
     ordered = sorted(reported, key=lambda one: (one.place, one.pair.role))
+    hide = partial(masked_value, secrets=secrets_of(source, both) if ordered else set())
     for (place, role), group in groupby(ordered, key=lambda one: (one.place, one.pair.role)):
         same = [*group]
         first, paths = same[0], source_paths(source, both, same[0])
         who = f"{role} {first.pair.number}" if len(same) == 1 else f"{role} {first.pair.number} to {same[-1].pair.number}"
         if place:
-            secrets = credentials([source.value, first.pair.v2.pod if first.pair.v2 is not None else {}])
-            hide = partial(masked_value, secrets=secrets)
             v1, v2 = shown_value(first.v1, hide), shown_value(first.v2, hide)
             what = f"{shown_place(place)} is {v1} in v1 and {v2} in v2."
         else:

@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
-from shunter.api.secrets.masking import credentials, masked_values
+from shunter.api.secrets.masking import masked_values
 from shunter.migrate.pods.differences import Difference, Matched
 from shunter.migrate.pods.facts import Place
-from shunter.migrate.proof.comparison import Comparison
+from shunter.migrate.proof.comparison import Comparison, secrets_of
 
 Sameness = Literal["same", "expected", "reported", "unexplained"]
 
@@ -47,7 +47,7 @@ def blocks(comparison: Comparison, *, full: bool = False) -> list[Block]:
         rows = tuple(_rows(facts, by_pair.get(pair.mark, []), full=full))
         hosts = (pair.v1.host if pair.v1 else "", pair.v2.host if pair.v2 else "")
         found.append((pair.role, pair.number, hosts, rows))
-    secrets = _secrets(comparison)
+    secrets = secrets_of(comparison.source, comparison.matched)
     found = [(role, number, hosts, tuple(_masked(row, secrets) for row in rows)) for role, number, hosts, rows in found]
     shared = _shared([rows for _, _, _, rows in found])
     rest = [(role, number, hosts, tuple(row for row in rows if row not in shared)) for role, number, hosts, rows in found]
@@ -68,7 +68,7 @@ def differs(comparison: Comparison) -> bool:
 
 def as_json(comparison: Comparison) -> Json:
     """For programs: every pair of pods with its differences, and the findings."""
-    secrets = _secrets(comparison)
+    secrets = secrets_of(comparison.source, comparison.matched)
     differences = [
         one._replace(v1=masked_values(one.v1, secrets), v2=masked_values(one.v2, secrets)) for one in comparison.differences
     ]
@@ -79,11 +79,6 @@ def as_json(comparison: Comparison) -> Json:
         "pods": [*_pods(comparison.matched, differences)] if comparison.matched else [],
         "findings": [{"id": one.topic.id, "field": one.field, "message": one.message} for one in comparison.findings],
     }
-
-
-def _secrets(comparison: Comparison) -> set[str]:
-    pairs = comparison.matched.pairs if comparison.matched else ()
-    return credentials([comparison.source.value, *(side.pod for pair in pairs for side in (pair.v1, pair.v2) if side)])
 
 
 def _masked(row: Row, secrets: Collection[str]) -> Row:

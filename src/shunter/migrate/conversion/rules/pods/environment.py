@@ -16,6 +16,7 @@ from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.ledger import Manifest
 from shunter.migrate.conversion.rules.ssh import AGENT_ENVIRONMENT
 from shunter.migrate.conversion.rules.trainer import IN_THE_RUNTIME, fits
+from shunter.migrate.excerpts import variable_excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.plugins.mpi import OPEN_MPI_ENVIRONMENT
@@ -218,7 +219,8 @@ def _expansion(variable: Json, told_first: Json, before: list[Json]) -> str:
     of the source `before`."""
     known = {each.get("name"): each.get("value") for each in before}
     if told_first.keys() - known.keys():
-        return f"{variable['name']} was {variable['value']!r} for the program, which v2 expands."
+        shown = variable_excerpt(variable["name"], variable["value"])
+        return f"{variable['name']} was {shown!r} for the program, which v2 expands."
     others = sorted(name for name, value in told_first.items() if value is None or known[name] != value)
     return f"{variable['name']} was made of {', '.join(others)} of the source, which v2 overrides first." if others else ""
 

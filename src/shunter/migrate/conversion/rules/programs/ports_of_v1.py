@@ -11,6 +11,7 @@ from shunter.api.meta import Json
 from shunter.api.training.job_kind import Port
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.programs.texts import Programs, all_programs, matches, place, quoted
+from shunter.migrate.excerpts import variable_excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path, value_at
 from shunter.operator.trainer.rendezvous import PORT
@@ -139,7 +140,9 @@ def _look_at_programs(draft: Draft, number: int) -> None:
         for index, variable in enumerate(programs.container.get("env") or ()):
             name, value = variable.get("name"), variable.get("value")
             if isinstance(value, str) and name not in overridden and pattern.search(value):
-                says = f"{name} is {value!r}, with {number}, where v1's pods meet; v2's meet at {PORT}."
+                says = (
+                    f"{name} is {variable_excerpt(str(name), value)!r}, with {number}, where v1's pods meet; v2's meet at {PORT}."
+                )
                 draft.report(FIXED_PORT, (*programs.path, "env", index, "value"), says)
 
 

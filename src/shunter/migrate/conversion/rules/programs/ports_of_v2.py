@@ -16,6 +16,7 @@ from shunter.migrate.conversion.commands.reads import line_of
 from shunter.migrate.conversion.draft import Draft, Group
 from shunter.migrate.conversion.rules.programs.texts import all_programs, place, quoted
 from shunter.migrate.conversion.rules.ssh import PORT as SSH_PORT
+from shunter.migrate.excerpts import variable_excerpt
 from shunter.migrate.findings import Topic
 from shunter.migrate.paths import Path
 from shunter.operator.trainer.rendezvous import PORT
@@ -101,7 +102,7 @@ def _look_at_programs(draft: Draft, group: Group, port: int, what: str) -> None:
                 draft.report(TAKEN, path, says, offset=offset)
         for index, variable in enumerate(programs.container.get("env") or ()):
             if _is_value(variable, pattern):
-                says = f"{variable['name']} is {variable['value']!r}, with {port}, {what}."
+                says = f"{variable['name']} is {variable_excerpt(variable['name'], variable['value'])!r}, with {port}, {what}."
                 draft.report(TAKEN, (*programs.path, "env", index, "value"), says)
 
 
