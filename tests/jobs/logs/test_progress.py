@@ -76,7 +76,7 @@ def test_a_training_without_an_end_in_sight_has_none(steps: int | str) -> None:
     assert cells(found, at(4), is_running=True).remaining == ""
     shown = progress_of(found)
     assert shown is not None
-    assert (shown.step, shown.ends) == (20, 0)
+    assert (shown.position, shown.ends) == ("step 20", 0)
 
 
 HUGE = [
