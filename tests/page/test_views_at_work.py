@@ -170,7 +170,7 @@ def test_a_page_that_only_reads_offers_nothing_and_does_nothing(page_cluster: Em
         tab.job("TrainJob", "bert", lambda job: job["state"] == "Running")
 
 
-def test_v1_jobs_stand_in_the_inventory_with_the_page_of_their_move(
+def test_v1_jobs_stand_in_the_inventory_with_the_page_of_their_migration(
     page_cluster: EmbeddedCluster, page_namespace: str, tab: Tab
 ) -> None:
     page_cluster.apply(v1_job(page_namespace, "bert"))

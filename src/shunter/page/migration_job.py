@@ -139,7 +139,7 @@ def _detail(
 ) -> JobMigrationDetail:
     known = credentials(shown.outcome.source.value)
     return JobMigrationDetail(
-        row=head,
+        migration=head,
         findings=tuple(
             _finding(one) for one in sorted(findings_of(shown), key=lambda one: (not one.is_blocking, bool(one.suppressed)))
         ),

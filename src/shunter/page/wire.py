@@ -386,7 +386,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class JobMigrationDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The page of one `JobMigration`."""
 
-    row: JobMigration = msgspec.field(name="move")
+    migration: JobMigration = msgspec.field(name="move")
     findings: tuple[FindingText, ...] = ()
     before: str = ""
     """YAML of the v1 job, credentials masked."""

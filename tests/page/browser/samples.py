@@ -278,7 +278,7 @@ def migration() -> dict[str, list[wire.Row]]:
         v1_total=5,
         commands=(("Execute the plan", APPLY),),
     )
-    moves = [
+    migrations = [
         _migration_row("resnet", 1, "compared", proof=_reaches("runs"), train_job="resnet"),
         _migration_row(
             "bert-large",
@@ -301,7 +301,7 @@ def migration() -> dict[str, list[wire.Row]]:
         wire.Wave(id="w1", number=1, title="Wave 1: one node", total=1, done=1),
         wire.Wave(id="w2", number=2, title="Wave 2: DDP", total=4, done=0),
     ]
-    return {"migration": [summary], "waves": list(waves), "moves": list(moves)}
+    return {"migration": [summary], "waves": list(waves), "moves": list(migrations)}
 
 
 def job_migration() -> wire.JobMigrationDetail:
@@ -333,7 +333,7 @@ def job_migration() -> wire.JobMigrationDetail:
     row = next(each for each in migration()["moves"] if each.id == "bert-large")
     assert isinstance(row, wire.JobMigration)
     return wire.JobMigrationDetail(
-        row=row,
+        migration=row,
         findings=(note, blocking),
         before=f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\n{common}  runPolicy:\n    cleanPodPolicy: None\n",
         after=f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n{common}  trainer:\n    numNodes: 8\n",

@@ -171,14 +171,14 @@ def test_a_job_that_may_not_be_read_or_shown_is_not_said_to_be_missing(look: Loo
     expect(tab.page.get_by_text("There is no such job")).to_be_visible()
 
 
-def test_the_page_of_a_move_says_when_it_was_looked_at_and_looks_again(look: Look) -> None:
+def test_the_page_of_a_migration_says_when_it_was_looked_at_and_looks_again(look: Look) -> None:
     page = look("/migration/vision/PyTorchJob/bert-large").page
     expect(page.get_by_text("as of ")).to_be_visible()
     with page.expect_response("**/api/migration/**"):
         page.get_by_role("button", name="Refresh").click()
 
 
-def test_the_page_of_a_move_asks_to_log_in_again(browser: Browser, other_page: tuple[RunningPage, Given]) -> None:
+def test_the_page_of_a_migration_asks_to_log_in_again(browser: Browser, other_page: tuple[RunningPage, Given]) -> None:
     served, _ = other_page
     with logged_in(browser, served, "/migration/vision/PyTorchJob/bert-large") as tab:
         expect(tab.page.get_by_text("as of ")).to_be_visible()
@@ -193,7 +193,7 @@ def test_the_page_of_a_move_asks_to_log_in_again(browser: Browser, other_page: t
         tab.expect_errors("401")
 
 
-def test_a_state_that_no_move_is_in_says_so(look: Look) -> None:
+def test_a_state_that_no_migration_is_in_says_so(look: Look) -> None:
     page = look("/migration?state=finished").page
     expect(page.get_by_role("heading", name="No job is finished")).to_be_visible()
     page.get_by_role("button", name="Show all jobs").click()
@@ -233,7 +233,7 @@ def test_a_window_too_many_says_so(look: Look, monkeypatch: pytest.MonkeyPatch) 
     expect(page.locator(".live")).to_have_text("ended")
 
 
-def test_the_view_of_one_move_says_nothing_of_being_live(look: Look) -> None:
+def test_the_view_of_one_migration_says_nothing_of_being_live(look: Look) -> None:
     page = look("/migration").page
     expect(page.locator(".live")).to_have_text("live")
     page.locator("td.c-name a").first.click()
@@ -242,7 +242,7 @@ def test_the_view_of_one_move_says_nothing_of_being_live(look: Look) -> None:
     expect(page.locator(".where")).to_contain_text("embedded cluster")
 
 
-def test_the_list_of_moves_copies_whole_commands_and_shows_words_as_words(look: Look) -> None:
+def test_the_list_of_migrations_copies_whole_commands_and_shows_words_as_words(look: Look) -> None:
     page = look("/migration").page
     rows = page.locator(".wave tr.row")
     ready, made = rows.filter(has_text="vit"), rows.filter(has_text="dlrm")

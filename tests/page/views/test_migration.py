@@ -262,14 +262,14 @@ async def test_commands_are_whole_and_reach_the_cluster_of_the_page(state: str) 
 async def test_the_page_of_a_migrated_job_says_why_its_train_job_is_not_known() -> None:
     viewer = Viewer(Client(Refusing(refuses_train_jobs=True)), "ann", PageOptions("prod"))
     detail = await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    assert (detail.row.state, detail.row.train_job) == ("not checked", "")
+    assert (detail.migration.state, detail.migration.train_job) == ("not checked", "")
     assert detail.comparison == (("TrainJob", "", "", "not known: you may not list trainjobs"),)
 
 
 async def test_the_page_of_a_migrated_job_says_why_its_runs_are_not_compared() -> None:
     viewer = Viewer(Client(Refusing(refuses_train_jobs=False)), "ann", PageOptions("prod"))
     detail = await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    assert (detail.row.state, detail.row.train_job) == ("finished", "bert Succeeded")
+    assert (detail.migration.state, detail.migration.train_job) == ("finished", "bert Succeeded")
     assert detail.comparison == (("runs", "", "", "not known: you may not list pods"),)
 
 
@@ -340,7 +340,7 @@ async def listed_and_on_its_page(cluster: Cluster, plan: Path | None = None) -> 
             readings={**observed.readings, reading.name: await reading.read(viewer.client, observed)},
         )
     page = await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))
-    return moves(view.rows(observed, 0))["bert"], page.row
+    return moves(view.rows(observed, 0))["bert"], page.migration
 
 
 def mounting(name: str) -> Json:
@@ -442,7 +442,7 @@ async def test_a_job_that_the_plan_lacks_has_the_options_of_the_plan(tmp_path: P
     plan = plan_of(("first", ["other"]))
     file.write_text(text(msgspec.structs.replace(plan, options=Options(accepted=("RESTART001", "PROOF005")))))
     viewer = Viewer(Client(Cluster([job])), "ann", PageOptions("prod", plan=file))
-    head = (await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).row
+    head = (await job_migration(viewer, Parameters(("vision",), "PyTorchJob", "bert"))).migration
     assert (head.state, head.wave, head.blocking) == ("ready", 0, 0)
 
 

@@ -98,17 +98,17 @@ class Migration:
         rows = [row for row in rows if not self._namespaces or place_of(row)[1] in self._namespaces]
         numbers = {name: number for number, name in enumerate(waves(found.plan), start=1)}
         plan, options = self._viewer.page.plan if found.plan is not None else None, self._viewer.page.options
-        moves = [
+        migrations = [
             migration_row(row, numbers.get(row.wave, len(numbers) + 1), known.get(row.job), listed, plan, options) for row in rows
         ]
         return {
-            "migration": (self._summary(moves, len(jobs), found),),
+            "migration": (self._summary(migrations, len(jobs), found),),
             "waves": _waves(rows, waves(found.plan)),
-            "moves": sorted(moves, key=lambda move: (move.wave, move.namespace, move.name, move.kind)),
+            "moves": sorted(migrations, key=lambda one: (one.wave, one.namespace, one.name, one.kind)),
         }
 
-    def _summary(self, moves: Sequence[JobMigration], left: int, found: ReadPlan) -> MigrationSummary:
-        counts = Counter(move.state for move in moves)
+    def _summary(self, migrations: Sequence[JobMigration], left: int, found: ReadPlan) -> MigrationSummary:
+        counts = Counter(one.state for one in migrations)
         plan, file = "", self._viewer.page.plan
         if file is not None:
             plan = f"{file.name}: {found.problem}" if found.problem else file.name
@@ -117,8 +117,8 @@ class Migration:
             plan=visible(plan),
             counts=tuple((state, counts[state]) for state in STATES if counts[state]),
             v1_left=left,
-            v1_total=max(left, len(moves)),
-            commands=tuple(_commands(file, self._viewer.page.options)) if moves or file is not None else (),
+            v1_total=max(left, len(migrations)),
+            commands=tuple(_commands(file, self._viewer.page.options)) if migrations or file is not None else (),
         )
 
     def _v1(self, observed: Observed) -> dict[str, KeptV1]:

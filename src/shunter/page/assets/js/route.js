@@ -60,7 +60,7 @@ export function jobUrl({ namespace, kind, name }, log = {}) {
   return withQuery(`/jobs/${[namespace, kind, name].map(encodeURIComponent).join("/")}`, query);
 }
 
-/** @param {{namespace: string, kind: string, name: string}} move */
+/** @param {{namespace: string, kind: string, name: string}} migration */
 export function jobMigrationUrl({ namespace, kind, name }) {
   return `/migration/${[namespace, kind, name].map(encodeURIComponent).join("/")}`;
 }
