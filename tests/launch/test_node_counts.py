@@ -276,6 +276,20 @@ def test_the_number_of_nodes_is_fixed_by(job: Json, runtime: Json, sentence: str
 
 
 @pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        (["torchrun", "--nnodes", "2", "t.py"], "without --nnodes: torchrun gets the number from the operator (PET_NNODES)."),
+        (["deepspeed", "--num_nodes", "2", "t.py"], "with 3 nodes and --num_nodes=3."),
+        (["accelerate", "launch", "--num_machines=2", "t.py"], "with 3 nodes and --num_machines=3."),
+    ],
+)
+def test_a_command_that_fixes_the_number_of_nodes_is_refused_with_what_to_write(command: list[str], remedy: str) -> None:
+    with pytest.raises(InputError) as refused:
+        desired_counts(trainjob(trainer={"command": command}), RUNTIMES["torch-distributed"], 3)
+    assert refused.value.remedy == f"Create it again {remedy}"
+
+
+@pytest.mark.parametrize(
     ("runtime", "command", "counts"),
     [
         ("deepspeed-distributed", ["mpirun", "--hostfile", "/etc/mpi/hostfile", "t"], {"node": 2, "launcher": 1}),

@@ -131,10 +131,14 @@ def require_unfixed(title: str, commands: Iterable[Sequence[str]], nodes: int, *
             continue
         written, least, most = _nodes_named(started)
         if written and not least <= nodes <= most:
+            option = written.split()[0].partition("=")[0]
+            remedy = (
+                f"without {option}: torchrun gets the number from the operator (PET_NNODES)."
+                if started.launcher == "torchrun"
+                else f"with {count(nodes, 'node')} and {option}={nodes}."
+            )
             raise InputError(
-                f"{title}: its command sets {written}, so {count(nodes, 'node')} would not train.",
-                f"Create it again without {written.split()[0].partition('=')[0]}: torchrun gets the number from the operator "
-                "(PET_NNODES), and a shell can pass it to other launchers.",
+                f"{title}: its command sets {written}, so {count(nodes, 'node')} would not train.", f"Create it again {remedy}"
             )
 
 

@@ -10,7 +10,7 @@ from shunter.errors import InputError
 
 
 class _Remedies:
-    """Turns errors of its parser become InputError with a remedy."""
+    """Turns errors of the parser into InputErrors with a remedy."""
 
     takes_empty: ClassVar[bool] = False
     """Whether an empty text means the default."""

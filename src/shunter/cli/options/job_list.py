@@ -15,7 +15,7 @@ from shunter.operator.overview import SHOWN_RESOURCES, Overview
 
 
 class State(StrEnum):
-    """The states of jobs, those that need attention first."""
+    """The states of jobs, in the order of `--sort state`."""
 
     failed = "Failed"
     restarting = "Restarting"
