@@ -73,10 +73,10 @@ def test_a_training_without_an_end_in_sight_has_none(steps: int | str) -> None:
     found = logged_progress(written(f"step 10/{steps} loss 1.5", f"step 20/{steps} loss 1.26"))
     assert found is not None
     assert (found.step, found.loss, found.ends, found.remaining(at(4))) == (20, 1.26, None, None)
-    assert cells(found, at(4), is_running=True).remaining == ""
-    shown = progress_of(found)
+    listed, shown = cells(found, at(4), is_running=True), progress_of(found)
+    assert listed.remaining == ""
     assert shown is not None
-    assert (shown.position, shown.ends) == ("step 20", 0)
+    assert (f"{shown.position} (log)", shown.ends) == (f"step {listed.step}", 0)
 
 
 HUGE = [
