@@ -29,8 +29,12 @@ _REMEDIES = (
         ),
     ),
     (
-        # As the kernel, a shell (`bash: line 1: 7 Segmentation fault`) and Open MPI (`[host:7] Signal: ...`) write it.
-        re.compile(r"^(?:\S+: line \d+:\s+\d+ |\[\S+\] Signal: )?segmentation fault\b", re.IGNORECASE),
+        # As the kernel, a shell (`bash: line 1: 7 Segmentation fault`), Open MPI (`[host:7] Signal: ...`, and mpirun), UCX and
+        # Hydra write it.
+        re.compile(
+            r"^(?:.+: line \d+:\s+\d+ |\[\S+\] Signal: |.* EXIT STRING: )?segmentation fault\b|signal 11 \(segmentation fault\b",
+            re.IGNORECASE,
+        ),
         (
             "A library crashed or aborted in native code (if process 1 of a container aborts, the exit code is the same). Run "
             "it with -e PYTHONFAULTHANDLER=1: the log then shows the Python line."

@@ -98,10 +98,11 @@ DELETED = "2026-11-21T12:00:30Z"
     [
         (pod(), True),
         (pod(finished="2026-11-21T11:59:59Z", deleted=DELETED), True),
+        (pod(finished="2026-11-21T12:00:00Z", deleted=DELETED), False),
         (pod(finished="2026-11-21T12:00:05Z", deleted=DELETED), False),
         (pod(exit_code=137, finished="2026-11-21T12:00:05Z", deleted=DELETED), False),
     ],
-    ids=["there", "before its deletion", "after its deletion", "killed after its deletion"],
+    ids=["there", "before its deletion", "in its second", "after its deletion", "killed after its deletion"],
 )
 def test_a_job_that_a_finalizer_holds_has_the_failures_of_pods_that_did_not_end_by_their_deletion(
     make_trainjob: MakeTrainJob, make_runtime: MakeRuntime, now: datetime, ended: RankPod, is_recorded: bool, is_suspended: bool

@@ -20,9 +20,12 @@ from shunter.operator.trainer.views import LiveJobSet
 
 def with_failures(job: TrainJob, jobset: LiveJobSet | None, failed_pods: Sequence[Pod], plan: Plan) -> Plan:
     """The plan with the new failures of these pods in the job's status, which is written before the pods can be deleted, and only
-    to this version of the job. Of a complete job only failures before its completion count."""
+    to this version of the job. Of a complete job only failures before its completion count; of a job that is being deleted none
+    in the second in which its pod was deleted, as torchrun ends with exit code 1 by SIGTERM."""
     if plan.status is None or not failed_pods:
         return plan
+    if job.metadata.deletion_timestamp is not None:
+        failed_pods = [pod for pod in failed_pods if _failed_before_deletion(pod)]
     if complete := true_condition(job.status.conditions, COMPLETE):
         failed_pods = _failed_before(complete.last_transition_time, failed_pods)
     record, new = rank_failures.recorded(job.status.rank_failures, failed_pods, _Numbering(job, jobset, failed_pods).rank)
@@ -44,6 +47,12 @@ def _failed_before(ended: datetime | None, pods: Sequence[Pod]) -> list[Pod]:
         return []
     moment = ended - timedelta(seconds=1)
     return [pod for pod in pods if rank_failures.has_failed_by(pod, moment, counts_undated=False)]
+
+
+def _failed_before_deletion(pod: Pod) -> bool:
+    """Whether the pod is not deleted, or failed in a second before that."""
+    deleted = pod.metadata.deletion_requested
+    return deleted is None or rank_failures.has_failed_by(pod, deleted, counts_undated=True)
 
 
 class _Numbering:
