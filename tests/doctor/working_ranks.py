@@ -73,13 +73,15 @@ WORKER = Work(line=5, state="S", cpu=0.0, uses_cuda=False)
 """A process that the rank started, such as a DataLoader worker."""
 
 
-def found(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: float = 400.0) -> list[Verdict]:
+def found(
+    *works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: float = 400.0, logs_read: float = 0.0
+) -> list[Verdict]:
     """The verdicts of `report`."""
-    return list(report(*works, silent=silent, logs=logs, age=age).verdicts)
+    return list(report(*works, silent=silent, logs=logs, age=age, logs_read=logs_read).verdicts)
 
 
-def report(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: float = 400.0) -> Report:
-    """`age`: seconds since the ranks started."""
+def report(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: float = 400.0, logs_read: float = 0.0) -> Report:
+    """`age`: seconds since the ranks started. `logs_read`: seconds before the second sample at which the logs were read."""
     samples = tuple(
         Sample(
             at=NOW - timedelta(seconds=0 if is_last else SECONDS),
@@ -96,4 +98,4 @@ def report(*works: Work, silent: float = 40.0, logs: Sequence[Log] = (), age: fl
         or tuple(log(rank, "step 1 loss 0.5", "step 2 loss 0.4", at=silent, every=0.2) for rank in range(len(works))),
         samples=samples,
     )
-    return diagnose(evidence, NOW)
+    return diagnose(msgspec.structs.replace(evidence, at=NOW - timedelta(seconds=logs_read)), NOW)

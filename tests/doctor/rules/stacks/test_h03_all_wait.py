@@ -102,6 +102,15 @@ def test_a_name_that_may_have_resolved_since_is_not_named(hosts: list[str], at: 
     assert "cannot resolve" not in verdict.cause
 
 
+def test_samples_that_take_long_do_not_make_a_warning_old() -> None:
+    """The logs are read before the samples, for which a pod may take 30 s."""
+    late = [retries(1, *["j-master-0"] * 3, at=92, every=80)]
+    (verdict,) = found(JOINS, JOINS, JOINS, logs=late, logs_read=12)
+    assert (verdict.title, verdict.confidence) == ("HUNG", "likely")
+    (verdict,) = found(JOINS, JOINS, JOINS, logs=late, logs_read=1)
+    assert verdict.confidence == "possible"
+
+
 @pytest.mark.parametrize("prefix", ["WARNING urllib3.connectionpool: ", "", "urllib3.connectionpool: "])
 def test_a_name_that_a_client_of_the_web_looks_up_is_not_named(prefix: str) -> None:
     (verdict,) = found(JOINS, JOINS, JOINS, logs=[log(1, "starting", *[f"{prefix}{OF_WEB}"] * 3, at=30, every=10)])

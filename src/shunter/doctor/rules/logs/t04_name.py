@@ -4,7 +4,6 @@ H03 names it, if their stacks show that they wait for it."""
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
@@ -80,16 +79,17 @@ def judge(case: Case) -> list[Verdict]:
     ]
 
 
-def retried_names(case: Case, now: datetime) -> list[Retry]:
+def retried_names(case: Case) -> list[Retry]:
     """The host names that running ranks cannot resolve, by three or more warnings with which their logs end, the last no older
-    than one wait before `now`: of a name that resolves since then, torch writes no line. Those of the most ranks first."""
-    found = [one for pod in case.last_lines if (one := _retries(case, pod, now)) is not None]
+    than one wait when the logs were read: of a name that resolves since then, torch writes no line. Those of the most ranks
+    first."""
+    found = [one for pod in case.last_lines if (one := _retries(case, pod)) is not None]
     groups = grouped_by(found, lambda one: _host(one.text))
     retries = [Retry(host, tuple(ones)) for host, ones in groups.items() if host]
     return sorted(retries, key=lambda one: -len(one.excerpts))
 
 
-def _retries(case: Case, pod: str, now: datetime) -> Excerpt | None:
+def _retries(case: Case, pod: str) -> Excerpt | None:
     """The last of the warnings of one name with which the log of a pod that holds one rank ends."""
     ranks = case.ranks.get(pod, ())
     lines = reversed(case.last_lines[pod])
@@ -99,7 +99,7 @@ def _retries(case: Case, pod: str, now: datetime) -> Excerpt | None:
     if len(times) < LEAST_RETRIES or len(ranks) != 1:
         return None
     longest = max((later - earlier).total_seconds() for later, earlier in pairwise(times))
-    if (now - times[0]).total_seconds() > min(BACK_OFF * longest, LONGEST_BACK_OFF):
+    if (case.evidence.at - times[0]).total_seconds() > min(BACK_OFF * longest, LONGEST_BACK_OFF):
         return None
     return Excerpt(source="log", text=own[0].text.strip(), pod=pod, at=own[0].at, rank=ranks[0])
 

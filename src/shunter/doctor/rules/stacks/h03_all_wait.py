@@ -37,7 +37,7 @@ def judge(case: Case) -> list[Verdict]:
     if made.is_made or h04_recorder.judge(case):
         return []
     number = len(ranks.ranks)
-    retries = retried_names(case, case.evidence.samples[1].at) if joining else []
+    retries = retried_names(case) if joining else []
     if retries:
         who = joined([f"{rank_list(one.ranks)} cannot resolve the host name {one.host}" for one in retries])
         text = f"all {number} ranks wait in the rendezvous, because {who}"
