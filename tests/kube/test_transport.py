@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from shunter.kube import client as client_module
+from shunter.kube import transport as transport_module
+from shunter.kube.client import Client
 from shunter.kube.credentials import ClientCertificate, Headers, TokenFile, bearer
 from shunter.kube.errors import ConnectionProblem, Forbidden, Unauthorized
 from shunter.kube.kubeconfig import Connection
@@ -130,3 +133,16 @@ async def test_requests_that_are_refused_together_share_a_refresh(url: str) -> N
     answers = await asyncio.gather(*(transport.request("GET", "/echo") for _ in range(8)))
     assert {answer.status for answer in answers} == {200}
     await transport.close()
+
+
+async def test_log_of_a_server_that_cannot_be_reached_blames_no_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both limits at a tenth: a server that accepts connections and answers no TLS."""
+    monkeypatch.setattr(transport_module, "CONNECT_TIMEOUT", transport_module.CONNECT_TIMEOUT / 10)
+    monkeypatch.setattr(client_module, "LOG_SECONDS", client_module.LOG_SECONDS / 10)
+
+    server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)
+    async with server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with Client(HttpTransport(Connection(server=url, credentials=Rotating("good")))) as client:
+            with pytest.raises(ConnectionProblem, match=r"no connection within 1 s"):
+                _ = [chunk async for chunk in client.logs("p", "n")]

@@ -22,7 +22,7 @@ from shunter.kube.cache.watch_events import Bookmark, Change, Malformed, Pause, 
 from shunter.kube.errors import ApiError, NotFound, ServerTimeout, Status, from_answer
 from shunter.kube.retry import DEFAULT, RetryPolicy, may_retry
 from shunter.kube.server_clock import ServerClock
-from shunter.kube.transport import MAX_REQUESTS, HttpTransport, Transport
+from shunter.kube.transport import CONNECT_TIMEOUT, MAX_REQUESTS, HttpTransport, Transport
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,8 +38,9 @@ else:
     T = TypeVar("T")
 
 PAGE_SIZE = 500
-LOG_SECONDS = 10.0
-"""How long a log that is not followed may send nothing."""
+LOG_SECONDS = 20.0 + CONNECT_TIMEOUT
+"""How long a log that is not followed may send nothing. The connection is made in this time, so that it is more than
+CONNECT_TIMEOUT; and a busy node reads whole logs of 50 MB, one after another, before it sends their last lines."""
 PATCH_TYPES = {
     "merge": "application/merge-patch+json",
     "json": "application/json-patch+json",

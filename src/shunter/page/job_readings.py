@@ -40,7 +40,7 @@ PAUSE_FACTOR = 15.0
 """The same as a multiple of the last diagnosis's duration, which is a second for a thousand ranks with problems."""
 ALL_UP_SECONDS = 60.0
 """The same for a job whose ranks are all up."""
-REPORT_SECONDS = 15.0
+REPORT_SECONDS = 50.0
 """How long the doctor may take: more than a log that does not come (`client.LOG_SECONDS`)."""
 
 
