@@ -75,7 +75,7 @@ def restore_note(saved: SavedCheckpoints) -> str:
     complete = [step for step in saved.steps if step.is_complete]
     first_whole = next((step for step in complete if not step.damage), None)
     newer = saved.steps[: saved.steps.index(first_whole)] if first_whole is not None else saved.steps
-    half_of_trainer = [step for step in newer if not step.is_complete and step.name.startswith("checkpoint-")]
+    half_of_trainer = _half_saved_by_trainer(saved, newer)
     goes_on = f"it goes on from step {first_whole.step}" if first_whole is not None else "it starts from the beginning"
     if damaged := [step for step in newer if step.is_complete]:
         note = f"restore: fails, as step {damaged[0].step} is damaged; remove {_paths(saved, damaged)}, and {goes_on}"
@@ -92,6 +92,14 @@ def restore_note(saved: SavedCheckpoints) -> str:
             f"remove {_paths(saved, half_of_trainer)}"
         )
     return note
+
+
+def _half_saved_by_trainer(saved: SavedCheckpoints, among: Sequence[SavedStep]) -> list[SavedStep]:
+    """The checkpoints that transformers' Trainer has not finished. Other libraries write `checkpoint-N` too, and never the
+    Trainer's last file: where no checkpoint of the place has it, theirs may be complete."""
+    if not any(step.has_trainer_state for step in saved.steps):
+        return []
+    return [step for step in among if not step.is_complete and not step.has_trainer_state and step.name.startswith("checkpoint-")]
 
 
 def _paths(saved: SavedCheckpoints, steps: Sequence[SavedStep]) -> str:

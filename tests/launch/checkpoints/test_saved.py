@@ -87,6 +87,12 @@ def test_a_checkpoint_of_transformers_trainer_is_complete_when_its_state_is_ther
         pytest.param({40: ["trainer_state.json", ".metadata.new"]}, [], id="the only one, killed before its .metadata"),
         pytest.param({40: ["trainer_state.json", ".metadata"]}, [40], id="the only one, complete"),
         pytest.param({40: ["trainer_state.json", "fsdp_0/.metadata"]}, [40], id="a .metadata of a part"),
+        pytest.param(
+            {30: [".metadata.new"], 20: ["trainer_state.json"], 10: ["trainer_state.json"]},
+            [20, 10],
+            id="the Trainer's own, beside a save that has only begun",
+        ),
+        pytest.param({20: ["trainer_state.json"], 10: [".metadata"]}, [20, 10], id="the Trainer's own, beside one of torch"),
     ],
 )
 def test_a_checkpoint_of_the_recipe_is_complete_only_when_all_ranks_have_written(

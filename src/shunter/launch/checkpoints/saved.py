@@ -3,7 +3,8 @@ have a `.metadata` or a `trainer_state.json`.
 
 The former is how torch.distributed.checkpoint ends a save, and what examples/recipes go by; the latter is the last file that the
 Trainer of transformers writes (5.23). examples/recipes/finetune.py uses the Trainer, and adds a `.metadata` when all ranks have
-written: its `.metadata.new`, which is there before the Trainer saves, says that the checkpoint is not complete without.
+written: its `.metadata.new`, which is there before the Trainer saves, says that this checkpoint is not complete without. Other
+libraries (accelerate, diffusers) also write `checkpoint-N`, with neither file: nothing tells whether such are complete.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ TRAINER_STATE = "trainer_state.json"
 BEGUN = ".metadata.new"
 """What becomes `.metadata` when all ranks have written."""
 MARKS = (COMPLETE, TRAINER_STATE)
-"""The files of which one makes a checkpoint complete; which one, all checkpoints of its place decide together."""
+"""The files of which one makes a checkpoint complete."""
 _STEP = re.compile(r"(?:step|checkpoint)-(\d+)")
 """The second is how the Trainer of transformers calls them."""
 
@@ -61,6 +62,8 @@ class SavedStep(Struct, frozen=True):
     """Of its directory, such as `step-4`."""
     damage: str = ""
     """What is wrong with a complete one, such as `__1_0.distcp is missing`; empty for what was not looked at."""
+    has_trainer_state: bool = False
+    """Whether the Trainer of transformers has written its last file, which it needs for a restore."""
 
 
 class StoredFile(Struct, frozen=True):
@@ -76,7 +79,8 @@ def steps_of(files: Iterable[StoredFile], read: Callable[[str], bytes] | None = 
     what a file holds, by its path, less of it if it may not; with it the complete ones are examined from the newest down to the
     first that is whole, which is the last that a restore may need; without it none."""
     by_step = _by_step(files)
-    marks = _marks({key: _names(key, own) for key, own in by_step.items()})
+    names = {key: _names(key, own) for key, own in by_step.items()}
+    marks = _marks(names)
     found: list[SavedStep] = []
     is_whole_found = read is None
     for key, own in sorted(by_step.items(), reverse=True):
@@ -85,7 +89,8 @@ def steps_of(files: Iterable[StoredFile], read: Callable[[str], bytes] | None = 
             fault = _damage(key, own, marks[key], read)
             is_whole_found = not fault
         size, saved = sum(file.size for file in own), max(file.saved for file in own)
-        found.append(SavedStep(key.step, size, saved, is_complete=key in marks, name=key.name, damage=fault))
+        has_state = TRAINER_STATE in names[key]
+        found.append(SavedStep(key.step, size, saved, key in marks, key.name, fault, has_trainer_state=has_state))
     return found
 
 
@@ -116,11 +121,14 @@ def _names(key: _Key, own: Iterable[StoredFile]) -> set[str]:
 
 
 def _marks(names: Mapping[_Key, Collection[str]]) -> dict[_Key, str]:
-    """The complete checkpoints of a place, and the file that makes each complete, by the names of their files. One program writes
-    them all: where one has, or is to get, a `.metadata`, none is complete without."""
-    uses_metadata = any(name in own for own in names.values() for name in (COMPLETE, BEGUN))
-    mark = COMPLETE if uses_metadata else TRAINER_STATE
-    return {key: mark for key, own in names.items() if mark in own}
+    """The complete checkpoints of a place, and the file that makes each complete, by the names of their files. A
+    `trainer_state.json` makes none complete that is to get a `.metadata`: with a `.metadata.new`, and where another checkpoint
+    has both, as the recipe's have."""
+    is_of_recipe = any(COMPLETE in own and TRAINER_STATE in own for own in names.values())
+    found = {key: COMPLETE for key, own in names.items() if COMPLETE in own}
+    if not is_of_recipe:
+        found |= {key: TRAINER_STATE for key, own in names.items() if TRAINER_STATE in own and BEGUN not in own}
+    return found
 
 
 def _damage(key: _Key, own: Iterable[StoredFile], mark: str, read: Callable[[str], bytes]) -> str:
