@@ -54,7 +54,9 @@ class RunCommand(Command):
 
 def require_no_launcher(options: Sequence[str], words: Sequence[str]) -> None:
     """InputError if the words after the options of `run` are a command of an interpreter or launcher, such as `torchrun
-    --nproc-per-node 2 train.py` or `mpirun -np 2 python train.py`; it says how `run` starts the same program."""
+    --nproc-per-node 2 train.py` or `mpirun -np 2 python train.py`; it says how `run` starts the same program, without
+    credentials."""
+    from shunter.api.secrets.masking import credentials, masked_value
     from shunter.jobs.commands.arguments import Argument, SourceRange
     from shunter.jobs.commands.launchers import started, starts_programs
 
@@ -66,13 +68,15 @@ def require_no_launcher(options: Sequence[str], words: Sequence[str]) -> None:
         launcher = words[0] if found.launcher == "python" else " ".join(word.value for word in found.head)
     while found is not None and found.kind == "script" and starts_programs(found.name):
         found = started(found.program)
-    if found is not None and (found.kind == "module" or is_program(found.name)):
+    if found is not None and found.program and (found.kind == "module" or is_program(found.name)):
         name, *own = [word.value for word in found.program]
         own = own[1:] if own[:1] == ["--"] else own
         named = [*(["-m"] if found.kind == "module" else []), name, *(["--", *own] if own else [])]
+    command = ["shunter", "run", *options, *named]
+    secrets = credentials(command)
     raise InputError(
         f"{launcher} starts a program, which shunter run does itself.",
-        f"Name the program alone: {shlex.join(['shunter', 'run', *options, *named])}; "
+        f"Name the program alone: {shlex.join(masked_value(word, secrets) for word in command)}; "
         "--nodes and --procs set the number of processes.",
     )
 
