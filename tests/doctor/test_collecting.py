@@ -21,6 +21,7 @@ from shunter.doctor.case import Case
 from shunter.doctor.collecting import api_evidence
 from shunter.doctor.evidence import Evidence, Process, Sample
 from shunter.doctor.sampling import TWICE, Sampler
+from shunter.jobs.logs.reading import CONCURRENT_LOGS
 from shunter.kube import client as kube_client
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
@@ -87,7 +88,48 @@ async def test_the_log_of_a_frozen_node_is_not_waited_for(monkeypatch: pytest.Mo
     async with asyncio.timeout(10):
         found = await api_evidence(Client(Frozen(pods=pods)), load_yaml(TRAIN_JOB))
     assert [log.pod for log in found.logs] == ["bert-node-0-0"]
+    missing = [one for one in found.missing if one.what == "logs"]
+    assert [(one.why, one.is_refused) for one in missing] == [("node gpu-7 does not respond", False)]
+
+
+async def test_the_logs_of_a_node_that_does_not_respond_are_not_waited_for_one_after_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kube_client, "LOG_SECONDS", 0.05)
+    begun = list[str]()
+
+    class Frozen(Logs):
+        async def stream(
+            self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+        ) -> AsyncGenerator[bytes]:
+            begun.append(path)
+            await asyncio.Event().wait()
+            yield b""
+
+    pods = [train_pod(rank) for rank in range(40)]
+    for pod in pods:
+        pod["spec"]["nodeName"] = "gpu-7"
+    found = await api_evidence(Client(Frozen(pods=pods)), load_yaml(TRAIN_JOB))
+    assert len(begun) == CONCURRENT_LOGS
     assert [one.why for one in found.missing if one.what == "logs"] == ["node gpu-7 does not respond"]
+
+
+async def test_a_node_that_reads_its_logs_one_after_another_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty logs, each of which takes a thirtieth of the limit: read all at once, every second one was given up."""
+    monkeypatch.setattr(kube_client, "LOG_SECONDS", 0.9)
+    reading = asyncio.Lock()
+
+    class Busy(Logs):
+        async def stream(
+            self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+        ) -> AsyncGenerator[bytes]:
+            async with reading:
+                await asyncio.sleep(0.03)
+            yield b"a line\n"
+
+    found = await api_evidence(Client(Busy(pods=[train_pod(rank) for rank in range(60)])), load_yaml(TRAIN_JOB))
+    assert len(found.logs) == 60
+    assert not [one for one in found.missing if one.what == "logs"]
 
 
 async def test_the_log_of_an_init_container_is_read_while_it_runs_and_of_a_sidecar_only_if_it_failed() -> None:

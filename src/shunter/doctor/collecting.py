@@ -33,6 +33,7 @@ from shunter.doctor.rules.cluster.k02_room import insufficient
 from shunter.doctor.rules.logs.t07_address import CLIENT
 from shunter.doctor.rules.logs.texts import matching
 from shunter.jobs.evidence import evidence_of
+from shunter.jobs.logs.reading import CONCURRENT_LOGS
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
 from shunter.kube.errors import ApiError, BadRequest, ConnectionProblem, NotFound, ServerTimeout
@@ -79,6 +80,7 @@ class _Reader:
         self._missing: dict[str, Missing] = {}
         self._silent_nodes: set[str] = set()
         """The nodes that do not answer with logs."""
+        self._free = asyncio.Semaphore(CONCURRENT_LOGS)
         self._rights = Rights(namespace=self._namespace)
 
     async def read(self) -> tuple[Evidence, set[str]]:
@@ -150,11 +152,18 @@ class _Reader:
             return ()
         if len(pods) > len(chosen):
             self._missing["logs"] = Missing(what="logs", why=f"the logs of {len(chosen)} of {len(pods)} pods were read")
-        read = await asyncio.gather(*(self._log(pod, container, previous) for pod, container, previous in containers))
+        read = await asyncio.gather(*(self._log_of(pod, container, previous) for pod, container, previous in containers))
         if silent := sorted(self._silent_nodes):
             why = f"node {silent[0]} does not respond" if len(silent) == 1 else f"nodes {', '.join(silent)} do not respond"
-            self._missing["logs"] = Missing(what="logs", why=why)
+            self._missing["logs"] = Missing(what="logs", why=why, is_refused=False)
         return tuple(log for log in read if log is not None)
+
+    async def _log_of(self, pod: Json, container: str, previous: bool) -> Log | None:
+        """The log; None if there is none, or it cannot be read. A node that does not respond is waited for no second time."""
+        async with self._free:
+            if pod["spec"].get("nodeName", "") in self._silent_nodes:
+                return None
+            return await self._log(pod, container, previous)
 
     async def _log(self, pod: Json, container: str, previous: bool) -> Log | None:
         name = pod["metadata"]["name"]

@@ -15,7 +15,9 @@ from shunter.kube.errors import BadRequest, NotFound
 from shunter.kube.pods.log_reading import LogPart, LogPosition, new_lines
 from shunter.kube.pods.log_times import split_time
 
-CONCURRENT_LOGS = 16
+CONCURRENT_LOGS = 8
+"""Logs that are read at once, at most: a node that reads one after another, in 3 s each, sends each within
+`client.LOG_SECONDS`."""
 MOST_LINES = 100_000
 """The most lines of a log that are read at first."""
 LONGEST_BYTES = 4 * LONGEST_LINE
