@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from shunter.doctor.case import Case
 from shunter.doctor.evidence import Frame, Process, Sample
+from shunter.doctor.redaction import short_command
 from shunter.kube.pods.log_times import time_of
 from shunter.operator.overview import moment
 from shunter.operator.program_logs.lines import Line, is_warning
@@ -44,7 +45,6 @@ _SIGNS = {
     "loader": re.compile(r"_MultiProcessingDataLoaderIter"),
     "exits": re.compile(r"threading\.py _shutdown$|multiprocessing/util\.py _exit_function$"),
     "next data": re.compile(r"_next_data"),
-    "awaits program": re.compile(r"(?:^|/)subprocess\.py|(?:^|/)pexpect/"),
     "takes long": re.compile(r"torch/(?:_inductor|_dynamo|serialization)|triton/|safetensors"),
     "agent": re.compile(
         r"torch/distributed/(?:run|launcher|elastic)|bin/torchrun|accelerate/commands/launch|deepspeed/launcher|mpirun"
@@ -52,6 +52,12 @@ _SIGNS = {
     ),
 }
 """What a call is a sign of, by its file and function."""
+_MONITORS = re.compile(
+    r"wandb-(?:core|service|xpu).*|gpu_stats|nvidia-smi|nvtop|nvitop|gpustat|dcgm.*|nv-hostengine|rocm-smi|amd-smi"
+    r"|fluent-bit|fluentd|filebeat|vector|promtail|telegraf|node_exporter|tensorboard|htop|top|vmstat|iostat|mpstat|pidstat"
+)
+"""Programs that wake all the time and run as long as the rank: that they wake does not show that the rank goes on. Not mlflow
+and wandb themselves, which also copy files."""
 INNERMOST = 4
 """The innermost calls, one of which must be the wait: outer ones only show where the work was started."""
 BUSY = 0.3
@@ -91,8 +97,7 @@ class Rank(NamedTuple):
     call of MPI. A long computation looks the same. False for a process that has loaded neither."""
     may_go_on: bool = False
     """Whether it may go on by itself: it or a descendant uses a CPU or a disk, or wakes often, as in a download, or it compiles
-    or saves. A program that wakes often counts only while a Python process waits for it. False for ranks that wait: in the
-    rendezvous they wake to poll."""
+    or saves. Of monitors it does not count that they wake. False for ranks that wait: in the rendezvous they wake to poll."""
 
     @property
     def place(self) -> Frame | None:
@@ -163,13 +168,9 @@ def _group(case: Case) -> Group | None:
         # Not needed of waiting ranks, of which there may be thousands with eight processes each.
         if does in ("own", "data", "starting"):
             own = [(process, False)]
-            for one, is_awaited in own:
-                awaits = _has("awaits program", one.frames[:INNERMOST]) if one.is_python else is_awaited
-                own += ((child, awaits) for child in started.get((one.pod, one.pid), ()))
-            active = any(
-                _is_active(before_of.get((one.pod, one.pid)), one, seconds, is_awaited=one.is_python or is_awaited)
-                for one, is_awaited in own
-            )
+            for one, monitors in own:
+                own += ((child, monitors or _is_monitor(child)) for child in started.get((one.pod, one.pid), ()))
+            active = any(_is_active(before_of.get((one.pod, one.pid)), one, seconds, monitors=monitors) for one, monitors in own)
             may_go_on = active or _has("takes long", process.frames[:INNERMOST])
         found.append(Rank(rank, process.pod, does, earlier, process, children, same, spins, may_go_on))
     whole = {rank.rank for rank in found} >= set(case.all_ranks) and len(found) == len({rank.rank for rank in found})
@@ -276,15 +277,23 @@ def _spins(first: Process, last: Process, seconds: float) -> bool:
     )
 
 
-def _is_active(first: Process | None, last: Process, seconds: float, *, is_awaited: bool) -> bool:
-    """Whether a process did anything between the samples, or has started since the first. Programs for which no Python process
-    waits, as a monitor that runs as long as the rank, wake all the time: of these only work counts."""
+def _is_active(first: Process | None, last: Process, seconds: float, *, monitors: bool) -> bool:
+    """Whether a process did anything between the samples, or has started since the first. Of one that monitors, or was started
+    by a monitor, it does not count that it wakes."""
     return (
         first is None
         or "D" in (first.state, last.state)
         or last.cpu_seconds - first.cpu_seconds > IDLE * seconds
-        or (is_awaited and _was_woken(first, last, seconds))
+        or (not monitors and _was_woken(first, last, seconds))
     )
+
+
+def _is_monitor(process: Process) -> bool:
+    """Whether it is one of `_MONITORS`, by its name, or by that of the script that Python runs."""
+    names = [short_command(process.command).partition(" ")[0]]
+    if process.is_python and process.frames:
+        names.append(process.frames[-1].file.rpartition("/")[2])
+    return any(_MONITORS.fullmatch(name) for name in names)
 
 
 def _was_woken(first: Process, last: Process, seconds: float) -> bool:

@@ -82,31 +82,56 @@ def test_of_a_rank_that_may_go_on_by_itself_a_hang_is_only_possible(
 
 
 MONITOR = Work(line=0, state="S", cpu=0.02, switches=6, uses_cuda=None, program="wandb-core")
-UPLOADS = (
-    Frame(function="_communicate", file="subprocess.py", line=2115),
-    Frame(function="communicate", file="subprocess.py", line=1209),
-    Frame(function="run", file="subprocess.py", line=550),
-    Frame(function="save", file="train.py", line=20, is_own=True),
+COPIES = Work(line=0, state="S", cpu=0.15, switches=400, uses_cuda=None, program="rclone copy")
+SHELL = Work(line=0, state="S", cpu=0.0, uses_cuda=None, program="sh")
+SERVES = (
+    Frame(function="select", file="selectors.py", line=415),
+    Frame(function="<module>", file="bin/tensorboard", line=8),
 )
+TENSORBOARD = WORKER._replace(frames=SERVES, program="", switches=30)
 
 
 @pytest.mark.parametrize(
-    ("work", "children", "confidence"),
+    ("children", "confidence"),
     [
-        pytest.param(RESTS, (MONITOR,), "likely", id="a monitor"),
-        pytest.param(RESTS, (WORKER, MONITOR), "likely", id="a monitor of a worker"),
-        pytest.param(RESTS, (MONITOR, MONITOR), "likely", id="a program of a monitor"),
-        pytest.param(RESTS._replace(frames=UPLOADS), (MONITOR,), "possible", id="a program that the rank waits for"),
-        pytest.param(RESTS._replace(frames=UPLOADS), (MONITOR, MONITOR), "possible", id="by a shell"),
-        pytest.param(RESTS, (WORKER._replace(frames=UPLOADS), MONITOR), "possible", id="that a worker waits for"),
-        pytest.param(RESTS, (MONITOR._replace(cpu=0.6),), "possible", id="a program that works"),
-        pytest.param(RESTS, (MONITOR._replace(state="D"),), "possible", id="a program that uses a disk"),
+        pytest.param((MONITOR,), "likely", id="a monitor"),
+        pytest.param((WORKER, MONITOR), "likely", id="a monitor of a worker"),
+        pytest.param((MONITOR, SHELL, COPIES), "likely", id="a program of a monitor"),
+        pytest.param((TENSORBOARD,), "likely", id="a monitor in Python"),
+        pytest.param((COPIES,), "possible", id="a download"),
+        pytest.param((SHELL, COPIES), "possible", id="by a shell"),
+        pytest.param((WORKER, COPIES), "possible", id="by a worker"),
+        pytest.param((COPIES._replace(switches=1),), "likely", id="a program that rests"),
+        pytest.param((MONITOR._replace(cpu=0.6),), "possible", id="a monitor that works"),
+        pytest.param((MONITOR._replace(state="D"),), "possible", id="a monitor that uses a disk"),
     ],
 )
-def test_a_program_that_only_wakes_is_no_work_of_the_rank(work: Work, children: tuple[Work, ...], confidence: str) -> None:
-    """wandb-core, which runs as long as the rank, made every hang only possible."""
-    (verdict,) = found(IN_CALL, work._replace(children=children), IN_CALL)
+def test_of_a_monitor_it_does_not_count_that_it_wakes(children: tuple[Work, ...], confidence: str) -> None:
+    """A rank that waits for a program may rest in its own frame (os.system, a pipe). wandb-core, which runs as long as the rank,
+    made every hang only possible."""
+    (verdict,) = found(IN_CALL, RESTS._replace(children=children), IN_CALL)
     assert (verdict.id, verdict.ranks, verdict.confidence) == ("H01", (1,), confidence)
+    assert verdict.title == ("HUNG" if confidence == "likely" else "MAY BE HUNG")
+
+
+@pytest.mark.parametrize(
+    ("program", "confidence"),
+    [
+        ("/usr/bin/nvidia-smi dmon -s u", "likely"),
+        ("wandb-service(2-41-s-5151)", "likely"),
+        ("dcgmi dmon", "likely"),
+        ("dcgm-exporter", "likely"),
+        ("rocm-smi", "likely"),
+        ("fluent-bit", "likely"),
+        ("filebeat", "likely"),
+        ("wandb sync", "possible"),
+        ("aws s3", "possible"),
+        ("curl", "possible"),
+    ],
+)
+def test_monitors_are_known_by_their_names(program: str, confidence: str) -> None:
+    (verdict,) = found(IN_CALL, RESTS._replace(children=(MONITOR._replace(program=program),)), IN_CALL)
+    assert (verdict.id, verdict.confidence) == ("H01", confidence)
 
 
 def test_of_a_program_that_the_rank_started_only_the_name_is_shown() -> None:
