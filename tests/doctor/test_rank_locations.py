@@ -69,6 +69,13 @@ AUTO = [{"name": "PET_NPROC_PER_NODE", "value": "auto"}]
             2,
         ),
         ({"command": ["sh", "-c", "cd /x && exec torchrun --nproc_per_node=2 a.py"]}, 2),
+        (
+            {
+                "command": ["sh", "-c", 'if [ -z "$N" ]; then N=1; fi; torchrun --nproc-per-node=$N a.py'],
+                "env": [{"name": "N", "value": "8"}, {"name": "PET_NPROC_PER_NODE", "value": "8"}],
+            },
+            8,
+        ),
         ({"command": ["python", "a.py", "--nproc-per-node", "4"]}, 1),
         ({"command": ["tune", "run", "--nnodes", "2", "--nproc_per_node", "8", "full_finetune_distributed"]}, 8),
         ({"command": ["python", "-m", "paddle.distributed.launch"], "args": ["--nproc_per_node=4", "a.py"]}, 4),

@@ -299,6 +299,7 @@ def test_a_command_that_fixes_the_number_of_nodes_is_refused_with_what_to_write(
         ("torch-distributed", ["sh", "-c", "torchrun --nnodes=${PET_NNODES:-1} t.py"], {"node": 3}),
         ("torch-distributed", ["python", "t.py", "--strategy", "deepspeed", "--num-nodes", "2"], {"node": 3}),
         ("torch-distributed", ["sh", "-c", "# torchrun --nnodes=2\npython t.py"], {"node": 3}),
+        ("torch-distributed", ["sh", "-c", '[ -n "$N" ] || N=1; torchrun --nnodes=$N t.py'], {"node": 3}),
     ],
     ids=[
         "the operator's list of hosts",
@@ -308,6 +309,7 @@ def test_a_command_that_fixes_the_number_of_nodes_is_refused_with_what_to_write(
         "a number from the operator, with a default",
         "a launcher's name as a value",
         "a comment",
+        "a number that the container may have",
     ],
 )
 def test_what_does_not_fix_the_number_of_nodes(runtime: str, command: list[str], counts: Json) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from shunter.jobs.commands.launches import launchers_in
@@ -121,6 +123,106 @@ def test_no_launcher_is_started_by_the_shell_text(line: str) -> None:
     assert launchers_in(("bash", "-c", line.replace(r"\n", "\n"))) == ()
 
 
+UNCERTAIN = r"""
+if [ -z "$N" ]; then N=2; fi
+if [ -n "$PET_NNODES" ]; then N=$PET_NNODES; else N=2; fi
+[ -z "$N" ] && N=2
+[ -n "$N" ] || export N=2
+[ -n "$N" ] ||\n N=2
+[ -n "$N" ] || { M=1; N=2; }
+case $A in a) N=2;; esac
+for N in 2; do :; done
+while read A; do N=2; done
+set_nodes() { N=2; }
+function set_nodes { N=2; }
+(N=2)
+true && (cd /x; N=2)
+N=2; . /env.sh
+N=2; source /env.sh
+N=2; read -r N < f
+N=2; eval "$(cat f)"
+N=2; unset N
+N=2; if true; then N=3; fi
+: ${N:=2}
+N=${N:-2}
+"""
+
+
+@pytest.mark.parametrize("line", UNCERTAIN.strip().split("\n"))
+def test_a_value_that_the_text_may_not_give_is_no_number(line: str) -> None:
+    text = line.replace(r"\n", "\n")
+    (found,) = launchers_in(("bash", "-c", f"{text}\nexec torchrun --nnodes=$N t.py"))
+    assert found.option("nnodes") == "$N"
+
+
+CERTAIN = r"""
+N=2
+{ N=2; }
+if true; then :; fi; N=2
+case $A in (a) :;; b) echo;; esac; N=2
+for i in 1; do :; done\nN=2
+f() { :; }; N=2
+f() ( : )\nN=2
+(cd /x); N=2
+true && { :; }\nN=2
+true || exit 1; export N=2
+N=2; read -r M < f
+"""
+
+
+@pytest.mark.parametrize("line", CERTAIN.strip().split("\n"))
+def test_a_value_that_the_text_always_gives_is_a_number(line: str) -> None:
+    text = line.replace(r"\n", "\n")
+    (found,) = launchers_in(("bash", "-c", f"{text}\ntorchrun --nnodes=$N t.py"))
+    assert found.number("nnodes") == 2
+
+
+BEHIND = r"""
+/entry.sh --verbose torchrun --nnodes=2 t.py
+/entry.sh --port 1 /opt/bin/torchrun --nnodes=2 -m train
+bash /entry.sh torchrun --nnodes=2 t.py
+su user -c "torchrun --nnodes=2 t.py"
+runuser -l user -c "torchrun --nnodes=2 t.py"
+script -qc "torchrun --nnodes=2 t.py" /dev/null
+python -m debugpy --listen 1 -m torch.distributed.run --nnodes=2 t.py
+coverage run -m torch.distributed.run --nnodes=2 t.py
+ls | xargs torchrun --nnodes=2
+ls | xargs -I{} sh -c "torchrun --nnodes=2 {}"
+cat > run.sh <<EOF\ntorchrun --nnodes=2 t.py\nEOF\nbash run.sh
+cat > run.sh <<'EOF'\ntorchrun --nnodes=2 t.py\nEOF\nchmod +x run.sh; ./run.sh
+cat <<EOF > /tmp/run.sh\ntorchrun --nnodes=2 t.py\nEOF\n. /tmp/run.sh
+"""
+
+
+@pytest.mark.parametrize("line", BEHIND.strip().split("\n"))
+def test_a_launcher_is_found_behind_a_program_that_is_not_known(line: str) -> None:
+    (found,) = launchers_in(("bash", "-c", line.replace(r"\n", "\n")))
+    assert (found.launcher, found.number("nnodes")) == ("torchrun", 2)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo hi | xargs pip install deepspeed",
+        "conda install deepspeed pytorch",
+        "train --strategy deepspeed --num-nodes 2",
+        "train --launcher torchrun data",
+        "bash train.sh deepspeed",
+        "python -m train --strategy deepspeed --num-nodes 2 data",
+        "ls | xargs echo torchrun --nnodes=2 t.py",
+    ],
+)
+def test_the_name_of_a_launcher_among_words_of_a_program_starts_none(line: str) -> None:
+    assert launchers_in(("bash", "-c", line)) == ()
+
+
+def test_parameters_count_for_what_is_read_of_a_container() -> None:
+    """4000 times 4000 of them took 20 seconds."""
+    began = time.process_time()
+    assert launchers_in(("bash", "-c", '"$@"\n' * 4000, "x", *["a"] * 4000)) == ()
+    assert time.process_time() - began < 8
+
+
 @pytest.mark.parametrize("value", ["$N", "${N}", "${N:-2}", "$(nproc)", "$((A * 2))", "$(PET_NNODES)", '"$N"'])
 def test_a_value_that_is_replaced_at_run_time_is_no_number(value: str) -> None:
     (found,) = launchers_in(("bash", "-c", f"torchrun --nnodes={value} t.py"))
@@ -131,6 +233,7 @@ def test_a_value_that_is_replaced_at_run_time_is_no_number(value: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
+        "-env A=1", "-genv I_MPI_DEBUG=5 -env B 2",
         "--output tag", "--stdin none", "--tune f", "--display map", "-x A=1 -x B", "--mca btl tcp", "--map-by slot -H a,b",
         "-genv A 1 -env B 2", "-launcher ssh -iface eth0", "--allow-run-as-root --tag-output", "--report-uri -",
     ],

@@ -19,7 +19,7 @@ class Syntax(NamedTuple):
 
     values: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
-    """Options that take two values: mpirun's `-mca`."""
+    """Options that take two values: mpirun's `-mca`; one if it holds `=`: `-genv A=1` of Hydra."""
     synonyms: Mapping[str, str] = {}
     """Short names and what they stand for."""
     abbreviates: bool = False
@@ -140,6 +140,8 @@ def options_in(words: Sequence[str], form: Syntax) -> tuple[list[GivenOption], i
         written, has_value, value = word.lstrip("-").partition("=")
         name = _full_name(written.replace("_", "-"), form)
         taken = 0 if has_value else 2 if name in form.pairs else 1 if name in form.values else 0
+        if taken == 2 and "=" in "".join(words[place + 1 : place + 2]):
+            taken = 1
         end = min(place + 1 + taken, len(words))
         given.append(GivenOption(name, value if has_value else " ".join(words[place + 1 : end]), slice(place, end)))
         place = end

@@ -21,6 +21,10 @@ _FUNCTION = late_pattern(
 _PASSED_OVER = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "esac", "coproc"})
 """Reserved words after which a command still begins."""
 _PIPE = late_pattern(r"[^|]*(?<!\|)\|&?(?!\|)[^|]*", re.DOTALL)
+_OPENING = frozenset({"if", "while", "until", "for", "select", "case"})
+_CLOSING = frozenset({"fi", "done", "esac", "}"})
+_JOINING = frozenset({"&&", "||", "|", "|&"})
+"""Operators behind which a command may not run, or runs in a shell of its own."""
 _SEPARATOR = "separator"
 _DEEPEST_FUNCTION = 16
 """Functions within functions that are read by themselves, too; the commands of deeper ones count for those around them."""
@@ -40,6 +44,9 @@ class Command(NamedTuple):
     """The files that its output goes to."""
     inputs: tuple[Word, ...] = ()
     """The files that it reads, and the words behind `<<<`."""
+    is_certain: bool = True
+    """Whether the shell that reads the text runs it whenever it comes there: in no branch, loop, function or subshell, nor
+    behind `&&`, `||` or `|`."""
 
     @property
     def start(self) -> int:
@@ -206,6 +213,9 @@ class _Parser:
         self._is_behind_loop = False
         self._inputs: list[Word] = []
         self._is_coprocess = False
+        self._around: list[bool] = []
+        """Whether it is uncertain that the commands run within each of what is open: not in a mere group, `{ ...; }`."""
+        self._is_joined = self._is_just_joined = self._is_function = False
 
     def script(self) -> Script:
         mentioned = []
@@ -241,8 +251,20 @@ class _Parser:
             self._skipped_to = "" if is_end else self._skipped_to
         elif operator == "(" and len(self._words) == 1 and not self._assignments:
             self._words.clear()  # the name of a function that is defined
+            self._is_function = True
         else:
             self._finish()
+            self._join(operator)
+
+    def _join(self, operator: str) -> None:
+        if operator == "(":
+            self._around.append(True)
+            self._is_function = False
+        elif operator == ")":
+            if self._around and not self._is_function:
+                self._around.pop()
+        elif operator != "\n" or not (self._is_just_joined or self._is_function):
+            self._is_joined = self._is_just_joined = operator in _JOINING
 
     def _takes_array(self, token: Operator) -> bool:
         """Whether the operator begins or ends an array, or stands in one."""
@@ -261,6 +283,8 @@ class _Parser:
 
     def _take_word(self, word: Word) -> None:
         literal = (word.literal or "") if word.is_plain else ""
+        if self._array is None and not self._redirection:
+            self._nest(literal)
         if self._array is not None:
             self._array.append(word)
         elif self._redirection:
@@ -284,6 +308,24 @@ class _Parser:
             self._assignments.append(assigned)
         else:
             self._words.append(word)
+
+    def _nest(self, literal: str) -> None:
+        """Opens or closes what stands around commands, where a word does."""
+        if self._skipped_to:
+            if literal == self._skipped_to == "{":
+                self._around.append(True)
+            elif self._skipped_to == ")" and literal == "esac" and self._around:
+                self._around.pop()
+        elif not self._words and literal in _OPENING:
+            self._around.append(True)
+        elif literal == "{" and len(self._words) <= self._is_coprocess:
+            self._around.append(self._is_uncertain() or self._is_function or self._is_coprocess)
+        elif not self._words and literal in _CLOSING and self._around:
+            self._around.pop()
+        self._is_just_joined = self._is_function = False
+
+    def _is_uncertain(self) -> bool:
+        return self._is_joined or (bool(self._around) and self._around[-1])
 
     def _take_body(self, word: Word, reserved: str) -> None:
         """Begins or ends the body of a loop, where the reserved word does."""
@@ -327,7 +369,7 @@ class _Parser:
     def _finish(self) -> None:
         if self._words or self._assignments:
             command = Command(tuple(self._assignments), tuple(self._words), None, tuple(self._outputs), tuple(self._inputs))
-            self._commands.append(command)
+            self._commands.append(command._replace(is_certain=not self._is_uncertain()))
         else:
             self._input_places.pop(len(self._commands), None)
             self._here_strings.pop(len(self._commands), None)

@@ -13,7 +13,7 @@ from shunter.jobs.commands.arguments import SourceRange
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 SETTERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 """Commands of a shell that set variables."""
-_OTHER_USERS = frozenset({"su", "runuser"})
+_OTHER_USERS = frozenset({"su", "runuser", "script"})
 """Programs that give the shell of a user the text behind `-c`."""
 _FIRST_LINE = late_pattern(r"^#!.*\b(?:ba|da|k|z)?sh\b")
 _TEXT_OPTION = late_pattern(r"-[a-zA-Z]*c|--command")
