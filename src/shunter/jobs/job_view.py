@@ -18,7 +18,7 @@ from shunter.jobs.evidence import evidence_of
 from shunter.jobs.failures import failure_cause
 from shunter.jobs.logs.metrics import MetricPattern
 from shunter.jobs.logs.progress import progress_in_logs
-from shunter.jobs.logs.reading import MOST_LINES, RankLogs
+from shunter.jobs.logs.reading import MOST_LINES, RankLogs, no_answer
 from shunter.jobs.lookup import own_pods
 from shunter.jobs.metrics import Series
 from shunter.jobs.rank_states import RankState, rank_states
@@ -70,6 +70,7 @@ class JobViewReader:
         unread_logs = "pods could not be listed" if PODS.plural in evidence.unread else ""
         try:
             await self._logs.read(pods_by_rank(job, pods), chosen)
+            unread_logs = unread_logs or no_answer(self._logs.silent)
         except Forbidden as error:
             unread_logs = error.message
         reports = self._logs.reports()

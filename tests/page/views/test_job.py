@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,7 @@ from shunter.doctor.verdicts import Excerpt, Report, Verdict
 from shunter.errors import InputError
 from shunter.jobs.metrics import Point, Series
 from shunter.jobs.pods_up import up
+from shunter.kube import client as kube_client
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
 from shunter.operator.training_progress import Progress
@@ -562,6 +564,30 @@ async def test_a_rank_that_was_the_lowest_for_a_while_is_read_on() -> None:
     assert steps_read(await view._logged(Client(server), observed(job, pods))) == {0: 4, 1: 4, 2: 4}
     server.write("bert-node-0-1", 3)
     assert steps_read(await view._logged(Client(server), observed(job, pods[1:]))) == {0: 4, 1: 7, 2: 4}
+
+
+@pytest.mark.parametrize("silent", [0, 1])
+async def test_a_rank_whose_log_does_not_come_does_not_hide_the_others(silent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kube_client, "LOG_SECONDS", 0.05)
+
+    class Frozen(Logs):
+        async def stream(
+            self, method: str, path: str, *, params: Mapping[str, str] = {}, headers: Mapping[str, str] = {}
+        ) -> AsyncGenerator[bytes]:
+            if f"-{silent}/" in path:
+                await asyncio.Event().wait()
+            async for chunk in super().stream(method, path, params=params, headers=headers):
+                yield chunk
+
+    server, job, pods = Frozen(), load_yaml(TRAIN_JOB), [train_pod(index) for index in range(3)]
+    view = open_job(Viewer(Client(server), "ann", PageOptions("prod")), Parameters(("vision",), "TrainJob", "bert"))
+    assert isinstance(view, JobView)
+    for pod in pods:
+        server.write(pod["metadata"]["name"], 2)
+    logged = await view._logged(Client(server), observed(job, pods))
+    assert {rank for rank, series in logged.by_rank.items() if series} == {0, 1, 2} - {silent}
+    facts = head(view.rows(observed(job, pods, logs=logged), NOW)).facts
+    assert ("Logs", f"no answer from the node of rank {silent}") in facts
 
 
 async def test_a_job_that_was_made_again_has_curves_of_its_own() -> None:

@@ -6,12 +6,13 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
+from shunter.api.formats.counts import joined, noun
 from shunter.api.meta import Json
 from shunter.jobs.logs.metrics import LONGEST_LINE, LogReader, LogReport, MetricPattern
 from shunter.jobs.logs.visible_text import visible_line
 from shunter.jobs.training_pods import training_container
 from shunter.kube.client import Client
-from shunter.kube.errors import BadRequest, NotFound
+from shunter.kube.errors import BadRequest, NotFound, ServerTimeout
 from shunter.kube.pods.log_reading import LogPart, LogPosition, new_lines
 from shunter.kube.pods.log_times import split_time
 
@@ -37,10 +38,13 @@ class RankLogs:
         self._part = LogPart(tail_lines=most_lines)
         self._free = asyncio.Semaphore(CONCURRENT_LOGS)
         self._logs: dict[int, _RankLog] = {}
+        self.silent: set[int] = set()
+        """The ranks whose nodes did not respond at the last `read`."""
 
     async def read(self, pods: Mapping[int, Json], only: Collection[int]) -> None:
         """Reads on in the logs of the ranks in `only`; `pods` are those of the job (`training_pods.pods_by_rank`). A log that
-        does not exist (yet, or any more) adds nothing. Raises ApiError if logs may not be read."""
+        does not exist (yet, or any more), or does not come, adds nothing. Raises ApiError if logs may not be read."""
+        self.silent.clear()
         await asyncio.gather(*(self._read(rank, pods[rank]) for rank in sorted(only) if rank in pods))
 
     def reports(self) -> dict[int, LogReport]:
@@ -64,6 +68,17 @@ class RankLogs:
                     log.last.append(visible_line(split_time(line)[1]))
             except (NotFound, BadRequest):
                 return
+            except ServerTimeout:
+                self.silent.add(rank)
+
+
+def no_answer(ranks: Collection[int]) -> str:
+    """Why the logs of these ranks are not read, whose nodes do not respond: `no answer from the nodes of ranks 1 and 3`; empty
+    for none."""
+    if not ranks:
+        return ""
+    names = joined([str(rank) for rank in sorted(ranks)])
+    return f"no answer from the {noun(len(ranks), 'node')} of {noun(len(ranks), 'rank')} {names}"
 
 
 class _RankLog:

@@ -20,7 +20,7 @@ from shunter.jobs.description import own_events
 from shunter.jobs.differing_ranks import Difference, differing_ranks, paces
 from shunter.jobs.evidence import JobCause
 from shunter.jobs.logs.progress import progress_in_log
-from shunter.jobs.logs.reading import RankLogs
+from shunter.jobs.logs.reading import RankLogs, no_answer
 from shunter.jobs.lookup import resource_of_kind
 from shunter.jobs.metrics import Series
 from shunter.jobs.pods_up import requested_ranks
@@ -68,6 +68,8 @@ class Logged(NamedTuple):
     reported: Sequence[Series] = ()
     progress: Progress | None = None
     is_refused: bool = False
+    silent: Collection[int] = ()
+    """Ranks whose nodes do not respond, so that their logs were not read on."""
 
 
 class KeptEvent(NamedTuple):
@@ -144,7 +146,7 @@ class JobView:
             differing=differing,
             actions=() if self._viewer.page.is_read_only else offered(job, observed.readings.get("verbs", ()), commands),
             kubectl=get_command(job, commands),
-            notes=(("Logs", "you may not read the logs of these pods" if logged.is_refused else ""),),
+            notes=(("Logs", "you may not read the logs of these pods" if logged.is_refused else no_answer(logged.silent)),),
         )
         return {
             "job": (job_detail(with_why(row, diagnosis.why, diagnosis.remedy), job, context),),
@@ -230,7 +232,7 @@ class JobView:
         version = (job["metadata"].get("resourceVersion"), [*observed.objects["pods"].values()]) if is_finished(job) else None
         if version is None or version != self._logged_version:
             self._logged_last = await self._read_logs(client, observed, job)
-            self._logged_version = None if self._logged_last.is_refused else version
+            self._logged_version = None if self._logged_last.is_refused or self._logged_last.silent else version
         return self._logged_last
 
     async def _read_logs(self, client: Client, observed: Observed, job: Json) -> Logged:
@@ -241,14 +243,16 @@ class JobView:
         first, *others = [*pods] or [0]
         try:
             await asyncio.gather(self._first_log.read(pods, [first]), self._other_logs.read(pods, others))
-            logged = await progress_in_log(client, pods[first]) if progress(job) is None and first in pods else None
+            silent = {*self._first_log.silent, *self._other_logs.silent}
+            is_needed = progress(job) is None and first in pods and first not in silent
+            logged = await progress_in_log(client, pods[first]) if is_needed else None
         except Forbidden:
             return Logged(self._logs_of, reported=self._reported, is_refused=True)
         # `_first_log` may also have read another rank, while the pod of a lower one was missing: that report is out of date.
         lowest, reports = self._first_log.reports(), self._other_logs.reports()
         reports = {**lowest, **reports, **{rank: lowest[rank] for rank in [first] if rank in lowest}}
         by_rank = {rank: report.series for rank, report in sorted(reports.items())}
-        return Logged(self._logs_of, by_rank, (first, *others), self._reported, logged)
+        return Logged(self._logs_of, by_rank, (first, *others), self._reported, logged, silent=silent)
 
     def _begin_logs(self, uid: str) -> None:
         """Starts reading logs of the job with this uid: a job that was created again under the same name has its own logs."""
