@@ -19,6 +19,7 @@ from shunter.kube.transport import Response
 from shunter.operator.causes import Evidence as ApiEvidence
 from shunter.page import job_readings
 from shunter.page.job_readings import Diagnosing
+from shunter.page.refresh import slow_readings
 
 
 class Clock:
@@ -51,6 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 PODS: list[Json] = []
+FAILED = {"status": {"conditions": [{"type": "Failed", "status": "True", "message": "it failed"}]}}
 
 
 async def test_a_job_that_fails_right_after_a_look_is_looked_at_again(clock: Clock) -> None:
@@ -63,7 +65,7 @@ async def test_a_job_that_fails_right_after_a_look_is_looked_at_again(clock: Clo
 
     ended = {"name": "pytorch", "restartCount": 0, "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}
     PODS[2] = v1_pod("worker", 1, phase="Failed", containerStatuses=[ended])
-    failed = load_yaml(V1_JOB) | {"status": {"conditions": [{"type": "Failed", "status": "True", "message": "it failed"}]}}
+    failed = load_yaml(V1_JOB) | FAILED
     failed["metadata"]["resourceVersion"] = "8"
     clock.now += 0.5
     soon = await diagnosing.read(client, failed, lambda: PODS, [])
@@ -96,20 +98,63 @@ async def test_the_doctor_looks_less_often_at_a_job_at_which_it_looks_for_long(
     assert [later - before for before, later in pairwise(looks)] == [30.0, 30.0]
 
 
-async def test_the_cause_is_shown_while_the_doctor_gets_no_answer(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("status", [{}, FAILED], ids=["runs", "failed"])
+async def test_the_cause_is_shown_while_the_doctor_gets_no_answer(
+    status: Json, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A frozen node does not answer with logs."""
+
+    assert job_readings.REPORT_SECONDS < slow_readings.LONGEST_SECONDS, "else the whole reading fails"
 
     async def silent(*_: object, **__: object) -> Evidence:
         return await asyncio.Future()
 
-    monkeypatch.setattr(job_readings, "api_evidence", silent)
-    monkeypatch.setattr(job_readings, "REPORT_SECONDS", 0.05)
     waiting = [{"name": "pytorch", "restartCount": 0, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such"}}}]
     PODS[:] = [v1_pod("master", 0), v1_pod("worker", 0, phase="Pending", containerStatuses=waiting)]
-    async with asyncio.timeout(10):
-        found = await Diagnosing().read(Client(NoServer()), load_yaml(V1_JOB), lambda: PODS, [])
+    job = load_yaml(V1_JOB) | status
+    client, diagnosing = Client(NoServer()), Diagnosing()
+    with monkeypatch.context() as frozen:
+        frozen.setattr(job_readings, "api_evidence", silent)
+        frozen.setattr(job_readings, "REPORT_SECONDS", 0.05)
+        async with asyncio.timeout(10):
+            found = await diagnosing.read(client, job, lambda: PODS, [])
     assert (found.uid, found.report) == ("job-1", None)
     assert found.why
+    assert found.not_checked == "the doctor had no answer within 0.05 s"
+    clock.now += 5
+    assert (await diagnosing.read(client, job, lambda: PODS, [])).not_checked == found.not_checked, "it has not run again"
+    clock.now += job_readings.LONGEST_PAUSE_SECONDS
+    again = await diagnosing.read(client, job, lambda: PODS, [])
+    assert again.report is not None
+    assert again.not_checked == ""
+
+
+async def test_the_doctor_is_not_kept_away_for_long_by_one_long_look(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty seconds for a log that does not come are no load, and were followed by a pause of minutes."""
+    looks, job = list[float](), load_yaml(V1_JOB)
+    PODS[:] = [v1_pod("master", 0)]
+
+    async def slow(*_: object, **__: object) -> Evidence:
+        looks.append(clock.now)
+        clock.now += 30
+        return Evidence(job=job, at=datetime(2026, 1, 1, 0, 10, tzinfo=UTC), pods=tuple(PODS))
+
+    monkeypatch.setattr(job_readings, "api_evidence", slow)
+    client, diagnosing = Client(NoServer()), Diagnosing()
+    for _ in range(200):
+        await diagnosing.read(client, job, lambda: PODS, [])
+        clock.now += 1
+    assert [later - before for before, later in pairwise(looks)][:1] == [120.0]
+
+
+async def test_a_time_limit_inside_the_doctor_is_no_limit_of_the_page(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object, **__: object) -> Evidence:
+        raise TimeoutError("of something else")
+
+    monkeypatch.setattr(job_readings, "api_evidence", broken)
+    PODS[:] = [v1_pod("master", 0)]
+    with pytest.raises(TimeoutError, match="of something else"):
+        await Diagnosing().read(Client(NoServer()), load_yaml(V1_JOB), lambda: PODS, [])
 
 
 async def test_another_job_of_the_name_has_a_diagnosis_of_its_own(clock: Clock) -> None:

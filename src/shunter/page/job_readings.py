@@ -7,7 +7,6 @@ page sends changes meanwhile.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -41,7 +40,10 @@ PAUSE_FACTOR = 15.0
 ALL_UP_SECONDS = 60.0
 """The same for a job whose ranks are all up."""
 REPORT_SECONDS = 50.0
-"""How long the doctor may take: more than a log that does not come (`client.LOG_SECONDS`)."""
+"""How long a diagnosis may take with its report: more than a log that does not come (`client.LOG_SECONDS`), and less than
+`slow_readings.LONGEST_SECONDS`, after which the whole reading has failed."""
+LONGEST_PAUSE_SECONDS = 120.0
+"""The longest pause between two diagnoses: one that waits for a node takes long without load."""
 
 
 class Usage(NamedTuple):
@@ -64,6 +66,8 @@ class Diagnosis(NamedTuple):
     """`Case.log_ranks` of the report."""
     state: str = ""
     """The state of the job at that time; the diagnosis is not shown in another. Empty: there is none yet."""
+    not_checked: str = ""
+    """Why the doctor's last run has no report; empty if it has one."""
 
 
 class Diagnosing:
@@ -75,6 +79,8 @@ class Diagnosing:
         """When the doctor ran last; monotonic clock, seconds."""
         self._took = 0.0
         """How long that took, in seconds."""
+        self._not_checked = ""
+        """Why that gave no report."""
         self._version: object = None
         """Of the finished job and its pods, as of the last call."""
         self._state: object = None
@@ -86,29 +92,35 @@ class Diagnosing:
         """`pods` returns the watched pods, and is called in a thread; `events` are the watched events, None if the viewer may not
         read them. Raises ApiError."""
         uid = job["metadata"]["uid"]
+        limit = asyncio.timeout_at(asyncio.get_running_loop().time() + REPORT_SECONDS)
         evidence, is_well = await asyncio.to_thread(_first_evidence, job, pods, events or ())
         if uid != self._last.uid:
-            self._last, self._diagnosed = Diagnosis(uid), float("-inf")
+            self._last, self._diagnosed, self._not_checked = Diagnosis(uid), float("-inf"), ""
         current = job_state(job)
         state = (current, (job.get("status") or {}).get("rankFailures"))
         version = _version(job, evidence.pods) if is_finished(job) else None
-        if version is not None and version == self._version and state == self._state:
+        if version is not None and version == self._version and state == self._state and not self._not_checked:
             return self._last
         if not is_finished(job) and not is_well:
             evidence = await completed(client, job, evidence)
         why, remedy = await _why(client, job, evidence)
         report, log_ranks = (self._last.report, self._last.log_ranks) if self._last.state == current else (None, {})
         now = time.monotonic()
-        pause = ALL_UP_SECONDS if is_well else max(DIAGNOSIS_SECONDS, PAUSE_FACTOR * self._took)
+        pause = ALL_UP_SECONDS if is_well else min(max(DIAGNOSIS_SECONDS, PAUSE_FACTOR * self._took), LONGEST_PAUSE_SECONDS)
         if now - self._diagnosed >= (STATE_CHANGE_SECONDS if state != self._state else pause):
             self._diagnosed, self._state = now, state
             # The cause is shown without the report if that takes long: a frozen node does not answer with logs.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(REPORT_SECONDS):
+            self._not_checked = ""
+            try:
+                async with limit:
                     report, log_ranks = await _report(client, job, evidence, events, is_well=is_well)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                self._not_checked = f"the doctor had no answer within {REPORT_SECONDS:g} s"
             self._took = time.monotonic() - now
         self._version = version
-        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), log_ranks, current)
+        found = Diagnosis(uid, why, remedy, report, tuple(evidence.unread), log_ranks, current, self._not_checked)
         self._last = found if found != self._last else self._last
         return self._last
 

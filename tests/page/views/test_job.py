@@ -22,6 +22,7 @@ from shunter.jobs.pods_up import up
 from shunter.kube import client as kube_client
 from shunter.kube.client import Client
 from shunter.kube.transport import Response
+from shunter.operator.overview import job_state
 from shunter.operator.training_progress import Progress
 from shunter.page.job_readings import Diagnosis, Usage
 from shunter.page.views import rank_rows
@@ -564,6 +565,13 @@ async def test_a_rank_that_was_the_lowest_for_a_while_is_read_on() -> None:
     assert steps_read(await view._logged(Client(server), observed(job, pods))) == {0: 4, 1: 4, 2: 4}
     server.write("bert-node-0-1", 3)
     assert steps_read(await view._logged(Client(server), observed(job, pods[1:]))) == {0: 4, 1: 7, 2: 4}
+
+
+def test_a_doctor_without_an_answer_is_shown() -> None:
+    job = load_yaml(TRAIN_JOB)
+    late = Diagnosis("job-1", state=job_state(job), not_checked="the doctor had no answer within 50 s")
+    facts = head(view_of(job).rows(observed(job, [train_pod(0)], diagnosis=late), NOW)).facts
+    assert ("Not checked", "the doctor had no answer within 50 s") in facts
 
 
 @pytest.mark.parametrize("silent", [0, 1])

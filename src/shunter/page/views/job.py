@@ -146,7 +146,10 @@ class JobView:
             differing=differing,
             actions=() if self._viewer.page.is_read_only else offered(job, observed.readings.get("verbs", ()), commands),
             kubectl=get_command(job, commands),
-            notes=(("Logs", "you may not read the logs of these pods" if logged.is_refused else no_answer(logged.silent)),),
+            notes=(
+                ("Logs", "you may not read the logs of these pods" if logged.is_refused else no_answer(logged.silent)),
+                ("Not checked", diagnosis.not_checked),
+            ),
         )
         return {
             "job": (job_detail(with_why(row, diagnosis.why, diagnosis.remedy), job, context),),
