@@ -64,7 +64,9 @@ def test_a_job_that_fails_on_one_rank_is_understood_and_run_again(cluster: Clust
 
     listed = tab.rows(
         lambda rows: [
-            row for row in rows.get("jobs", {}).values() if row.get("why") and row.get("progress", {}).get("step") == 5
+            row
+            for row in rows.get("jobs", {}).values()
+            if row.get("why") and row.get("progress", {}).get("position", "").startswith("step 5/")
         ],
         view="jobs",
         namespace=namespace,

@@ -108,7 +108,7 @@ def test_a_job_that_fails_is_found_understood_and_run_again(
 
         tab.goto(f"{page.url}/jobs/{namespace}/PyTorchJob/steady")
         expect(tab.locator(".curve path.line").first).to_be_visible()
-        expect(tab.locator(".facts")).to_contain_text("of 9,999")
+        expect(tab.locator(".facts")).to_contain_text("/9999")
         act(tab, "Suspend", "kubectl patch pytorchjob steady")
         expect(state(tab)).to_have_text("Suspended")
         act(tab, "Resume", "kubectl patch pytorchjob steady")
