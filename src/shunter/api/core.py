@@ -216,6 +216,11 @@ def variables_of(container: Json) -> dict[str, str]:
     return {one["name"]: str(one.get("value") or "") for one in container.get("env") or () if isinstance(one.get("name"), str)}
 
 
+def native_sidecars(pod: Json) -> set[str]:
+    """The names of the pod's init containers that go on while the others run: `restartPolicy: Always`."""
+    return {one["name"] for one in pod["spec"].get("initContainers") or () if one.get("restartPolicy") == "Always"}
+
+
 def container_statuses(pod: Json) -> list[Json]:
     """What the kubelet says of each container of a pod as JSON, init containers first."""
     status = pod.get("status") or {}

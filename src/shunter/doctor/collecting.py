@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from shunter.api.core import container_statuses
+from shunter.api.core import container_statuses, native_sidecars
 from shunter.api.formats.quantity import parse
 from shunter.api.meta import Json
 from shunter.api.ownership import controller_uid
@@ -259,9 +259,9 @@ def _containers(pod: Json) -> list[tuple[Json, str, bool]]:
     """The logs to read of a pod: pod, container, whether of the run before. Sidecars that start before the training are read
     only if they failed."""
     found, names = [], {training_container(pod)}
-    initializers = {one["name"] for one in pod["spec"].get("initContainers") or () if one.get("restartPolicy") != "Always"}
+    sidecars = native_sidecars(pod)
     statuses = pod.get("status", {}).get("initContainerStatuses") or ()
-    names |= {one["name"] for one in statuses if one["name"] in initializers and "running" in one.get("state", {})}
+    names |= {one["name"] for one in statuses if one["name"] not in sidecars and "running" in one.get("state", {})}
     for one in container_statuses(pod):
         state, last = one.get("state", {}), one.get("lastState", {})
         if one["name"] in names or failed(state) is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple
 
+from shunter.api.core import native_sidecars
 from shunter.api.grouping import grouped_by
 from shunter.api.meta import Json
 from shunter.doctor.case import Case
@@ -43,7 +44,7 @@ def judge(case: Case) -> list[Verdict]:
 def _running(case: Case, pod: Json) -> Init | None:
     if "deletionTimestamp" in pod["metadata"]:
         return None
-    sidecars = {one["name"] for one in pod["spec"].get("initContainers") or () if one.get("restartPolicy") == "Always"}
+    sidecars = native_sidecars(pod)
     for one in pod.get("status", {}).get("initContainerStatuses") or ():
         started = moment((one.get("state", {}).get("running") or {}).get("startedAt"))
         if started is not None and one["name"] not in sidecars and one["name"] not in ADDED_CONTAINERS:
